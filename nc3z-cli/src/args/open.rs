@@ -15,9 +15,6 @@ pub(crate) struct OpenArgs {
     /// message (SIGBUS).
     #[arg(long)]
     pub(crate) mmap: bool,
-    /// Read by position (the default).
-    #[arg(long, hide = true, conflicts_with = "mmap")]
-    pub(crate) no_mmap: bool,
     #[command(flatten)]
     pub(crate) fragments: FragmentArgs,
     #[command(flatten)]

@@ -52,10 +52,6 @@ pub(crate) struct VerifyArgs {
     pub(crate) tape: OfflineArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadsArgs,
-    /// Accepted for symmetry. Archives are always read by position here, so that a failing disk gives an
-    /// error.
-    #[arg(long, hide = true)]
-    pub(crate) no_mmap: bool,
     #[command(flatten)]
     pub(crate) remote: RemoteArgs,
 }

@@ -111,14 +111,6 @@ pub struct Located<'a> {
     pub form_of: u64,
 }
 
-impl Located<'_> {
-    /// The tiles and dictionaries that must be decoded before this tile. A reference may itself need a
-    /// dictionary, and nothing more.
-    pub fn depends_on(&self) -> impl Iterator<Item = TileKey> {
-        self.dictionary.into_iter().chain(self.reference)
-    }
-}
-
 /// Finds the bytes of a tile from its index entry, and the other data that it needs. `is_probed` is true if
 /// the entry does not come from the archive's index. `place` names the tile in messages.
 ///
@@ -261,6 +253,11 @@ mod tests {
         specs.into_iter().map(|spec| Registry::default().bind(spec)).collect()
     }
 
+    /// The tiles and dictionaries that must be decoded before a tile.
+    fn depends_on(found: &Located<'_>) -> impl Iterator<Item = TileKey> {
+        found.dictionary.into_iter().chain(found.reference)
+    }
+
     #[test]
     fn tiles_name_what_they_depend_on() {
         let (chains, key) = (chains(), TileKey::new(ArrayId::variable(5), 2));
@@ -268,11 +265,11 @@ mod tests {
         let place = || "tile".to_owned();
         let find = |entry| locate(key, &entry, false, &info, &chains, &place);
         let found = find(IndexEntry::Stored { offset: 160, len: 9, chain: 1, check: 7 }).unwrap();
-        let needs: Vec<_> = found.depends_on().collect();
+        let needs: Vec<_> = depends_on(&found).collect();
         assert_eq!(needs, [TileKey::new(ArrayId::definitions(5), 3)]);
         let found = find(IndexEntry::Shared { offset: 160, start: 3, len: 9, chain: 0, check: 7 }).unwrap();
         let member = MemberPlace { container: 160, start: 3, len: 9, decoded_crc: Some(7) };
-        assert_eq!((found.place, found.depends_on().count()), (Place::Member(member), 0));
+        assert_eq!((found.place, depends_on(&found).count()), (Place::Member(member), 0));
         for bad in [
             IndexEntry::Absent,
             IndexEntry::Lost,
@@ -293,7 +290,7 @@ mod tests {
         };
         let found = find(3, 2, 2).unwrap();
         assert_eq!(found.reference, Some(TileKey::new(ArrayId::variable(3), 2)));
-        assert_eq!(found.depends_on().collect::<Vec<_>>(), [TileKey::new(ArrayId::variable(3), 2)]);
+        assert_eq!(depends_on(&found).collect::<Vec<_>>(), [TileKey::new(ArrayId::variable(3), 2)]);
         assert_eq!(find(2, 0, 2).unwrap().reference, Some(TileKey::new(ArrayId::variable(0), 0)));
         for at in [0, 1] {
             let e = find(at, 0, 2).unwrap_err();
@@ -323,7 +320,7 @@ mod tests {
         let base =
             |entry: IndexEntry| locate_base(&tile, &named(entry, key.array, key.tile), &chains, &place);
         let (found, _) = base(stored(160, 0)).unwrap();
-        assert!(found.form_of == 2 && found.key == key && found.depends_on().count() == 0);
+        assert!(found.form_of == 2 && found.key == key && depends_on(&found).count() == 0);
         let packed = |offset| IndexEntry::Shared { offset, start: 3, len: 9, chain: 0, check: 7 };
         // Of any array, and in containers.
         let of_any = |own: IndexEntry, entry: IndexEntry, array| {

@@ -87,13 +87,9 @@ impl From<RecordArg> for Format {
 /// Opens a file that can be cited.
 fn open(file: &Path, args: &OpenArgs) -> Result<Dataset> {
     let mut args = args.clone();
-    args.fragments.as_stored = true;
-    let dataset = named::of(file)?.open_dataset(&args)?;
-    if nc3z_collections::bundle::Bundle::is_one(&dataset) {
-        args.fragments.as_stored = false;
-        // Says that it is a bundle.
-        return named::of(file)?.open_dataset(&args);
-    }
+    // As stored, a bundle would be the dataset of its table.
+    args.fragments.as_stored = false;
+    let dataset = named::of(file)?.open_stored(&args)?;
     if is_aggregation(&dataset) {
         bail!(
             "it is an aggregation, whose root is over its fragments: name the fragment that has the values"

@@ -89,14 +89,6 @@ impl ChainSpec {
     pub fn to_numcodecs(&self) -> Result<Vec<Value>> {
         self.0.iter().map(to_numcodecs).collect()
     }
-
-    /// The chain as Zarr v2 and NCZarr split it: the last is the `compressor`, those before it are the `filters`.
-    ///
-    /// # Errors
-    /// As [`ChainSpec::to_numcodecs`].
-    pub fn to_zarr_v2(&self) -> Result<Value> {
-        Ok(zarr_v2(self.to_numcodecs()?))
-    }
 }
 
 /// NumCodecs' objects as Zarr v2 and NCZarr split them: the last is the `compressor`, those before it are the `filters`.
@@ -125,12 +117,12 @@ mod tests {
         let chain =
             bound(r#"{"filters":[{"id":"shuffle"}],"compressor":{"id":"zlib","level":1}}"#, NcType::Int);
         assert_eq!(chain.0, [StageSpec::shuffle(4), StageSpec::zlib(1)]);
-        let told = chain.to_zarr_v2().unwrap();
+        let told = zarr_v2(chain.to_numcodecs().unwrap());
         let filters = json!([{"id": "shuffle", "elementsize": 4}]);
         assert_eq!(told, json!({"filters": filters, "compressor": {"id": "zlib", "level": 1}}));
         assert_eq!(bound(&told.to_string(), NcType::Int), chain);
         assert_eq!(bound(r#"{"filters":null,"compressor":null}"#, NcType::Int), ChainSpec::default());
-        assert_eq!(ChainSpec::default().to_zarr_v2().unwrap(), json!({"filters": null, "compressor": null}));
+        assert_eq!(zarr_v2(Vec::new()), json!({"filters": null, "compressor": null}));
         assert!(ChainRequest::parse(r#"{"filters":[],"other":1}"#).is_err());
     }
 
