@@ -3,7 +3,7 @@
 use crate::font::Font;
 use crate::scene::{Anchor, Group, Point, Rect, Rgb, Scene, Shape};
 use crate::svg::BASELINE;
-use crate::{Result, image};
+use crate::{Result, png};
 use zeno::{Cap, Command, Join, Mask, PathBuilder as _, Stroke};
 
 /// Positions farther from the picture than this are moved to this distance, which the rasteriser's numbers
@@ -14,7 +14,7 @@ const FARTHEST: f64 = 16_000.0;
 pub(super) fn png(scene: &Scene, font: &Font) -> Result<Vec<u8>> {
     let mut canvas = Canvas::new(scene.width, scene.height);
     scene.groups.iter().for_each(|group| canvas.draw(group, font));
-    image::png(scene.width, scene.height, &canvas.pixels, false)
+    png::encode(scene.width, scene.height, &canvas.pixels, false)
 }
 
 struct Canvas {

@@ -1,7 +1,7 @@
 //! Writes a scene as SVG. Groups have the class of their content. Nothing is drawn outside of the picture.
 
 use crate::scene::{Anchor, Group, Point, Raster, Rgb, Scene, Shape};
-use crate::{Result, image};
+use crate::{Result, png};
 use base64::Engine as _;
 use std::fmt::{self, Write as _};
 
@@ -129,8 +129,8 @@ fn path(points: &[Point]) -> String {
 
 /// Returns the URL of an embedded image.
 fn data(raster: &Raster) -> Result<String> {
-    let png = image::png(raster.width, raster.height, &raster.rgba, true)?;
-    Ok(base64::engine::general_purpose::STANDARD.encode(png))
+    let bytes = png::encode(raster.width, raster.height, &raster.rgba, true)?;
+    Ok(base64::engine::general_purpose::STANDARD.encode(bytes))
 }
 
 /// A colour as `#1f5fa8`.

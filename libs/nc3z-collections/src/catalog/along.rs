@@ -2,8 +2,8 @@
 
 use super::answers::parsed;
 use super::described::described;
-use super::question::Summary;
 use super::read::Catalog;
+use super::summary::Summary;
 use super::table::wrong;
 use crate::error::{Error, Result};
 use nc3z_format::classic::{DimId, VarId};

@@ -1,8 +1,9 @@
 //! What a catalogue answers: statistics of variables, and files whose values meet conditions.
 
+use super::condition::Condition;
 use super::member::Head;
-use super::question::{Condition, Summary};
 use super::read::{Block, Catalog};
+use super::summary::Summary;
 use super::table::wrong;
 use super::within::{Area, Fit, within};
 use crate::error::Result;

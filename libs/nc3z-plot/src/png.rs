@@ -7,7 +7,7 @@ use flate2::write::ZlibEncoder;
 use std::io::Write;
 
 /// Encodes pixels of three or four bytes each.
-pub(super) fn png(width: u32, height: u32, pixels: &[u8], with_alpha: bool) -> Result<Vec<u8>> {
+pub(super) fn encode(width: u32, height: u32, pixels: &[u8], with_alpha: bool) -> Result<Vec<u8>> {
     let colour: u8 = if with_alpha { 6 } else { 2 };
     let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
     let mut header = Vec::new();
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn chunks_are_those_of_the_standard() {
-        let png = png(2, 1, &[1, 2, 3, 4, 5, 6], false).unwrap();
+        let png = encode(2, 1, &[1, 2, 3, 4, 5, 6], false).unwrap();
         assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
         assert_eq!(&png[8..16], b"\0\0\0\x0dIHDR");
         // The end of every PNG, as the standard prints it.
