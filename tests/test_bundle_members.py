@@ -45,6 +45,29 @@ class Members(Aggregation):
                 self.assertEqual([(e["state"], e["kind"]) for e in entries], [("ok", "aggregation")] + [("ok", "archive")] * 3)
                 self.assertEqual([e["time"] for e in entries[1:]], [[f"2001-01-0{n}"] * 2 for n in (1, 2, 3)])
                 self.assertEqual(len(json.loads(self.ok(nc3z("list", "--json", name)).stdout)), 4)
+
+    def test_no_digest_is_stale_where_none_was_recorded(self):
+        bundle, more = self.bundled(2), self.dir / "more.nc"
+        make(more, 7, 1)
+        self.ok(nc3z("bundle", more, "-o", bundle, "--append"))
+        log = self.ok(nc3z("log", bundle)).stdout.decode()
+        self.assertEqual(log.count("SHA-256 not recorded"), 2, log)
+        self.assertEqual(json.loads(self.ok(nc3z("info", "--json", "--as-stored", bundle)).stdout)["digest_state"], "none")
+
+    def test_trees_pass_over_a_bundle_of_any_name(self):
+        """A bundle stands for other files: no command for trees takes its table for the archive of one file."""
+        tree, out = self.dir / "tree", self.dir / "out"
+        tree.mkdir()
+        self.bundled(1).rename(tree / "set.nc3z")
+        make(tree / "other.nc", 7, 1)
+        self.ok(nc3z("archive", tree / "other.nc"))
+        self.ok(nc3z("bundle", tree, "-o", self.dir / "all.bundle.nc3z"))
+        listed = json.loads(self.ok(nc3z("list", "--json", self.dir / "all.bundle.nc3z")).stdout)
+        self.assertEqual({os.path.basename(entry["name"]) for entry in listed}, {"other.nc", "other.nc.nc3z"})
+        done = self.ok(nc3z("restore", "-r", tree, "-o", out))
+        self.assertEqual([path.name for path in out.iterdir()], ["other.nc"])
+        self.assertIn("1 nc3z archive", done.stderr)
+
     def test_a_bundle_of_tiny_archives_is_hardly_longer_than_they_are(self):
         out = self.dir / "tiny"
         for n in range(30):

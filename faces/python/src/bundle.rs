@@ -55,8 +55,7 @@ impl Bundle {
     /// Returns whether a local file is a bundle, by its first bytes.
     #[staticmethod]
     fn recognizes(py: Python<'_>, path: PathBuf) -> bool {
-        let opened = || nc3z_reader::source::open(&path, false).ok();
-        py.detach(|| opened().is_some_and(|source| bundle::Bundle::is_bundle(&source).unwrap_or(false)))
+        py.detach(|| bundle::Bundle::is_file(&path))
     }
 
     /// Returns whether a name is one that bundles have.

@@ -3,7 +3,6 @@
 use super::{member, url};
 use crate::output::progress::{while_blocked, while_working};
 use anyhow::Result;
-use nc3z_collections::bundle::Bundle;
 use nc3z_collections::tree::ErrorKind;
 use nc3z_collections::tree::patterns::Named;
 use nc3z_collections::tree::walk::{self, Notice};
@@ -11,8 +10,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub(crate) use nc3z_collections::tree::walk::{
-    Job, Naming, SUFFIX, archive_name, first_bytes, is_directory_name, is_netcdf, looks_classic,
-    restored_name,
+    Job, Naming, SUFFIX, archive_name, first_bytes, is_archive_name, is_directory_name, is_netcdf,
+    looks_classic, restored_name,
 };
 
 /// The files of a run, with the errors as this tool reports them.
@@ -49,11 +48,6 @@ pub(crate) fn pair(
 pub(crate) fn archives(inputs: &[PathBuf], output: Option<&Path>, recursive: bool) -> Result<Found> {
     let keep = |p: &Path| Ok(p.to_owned());
     pair(inputs, output, recursive, &Naming { rename: &keep, wanted: &is_archive_name })
-}
-
-/// Returns whether a file of a tree is taken for an archive of one file.
-pub(crate) fn is_archive_name(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e == "nc3z") && !Bundle::is_name(&path.to_string_lossy())
 }
 
 /// Returns the named files, and with `recursive` those of directories that are to be processed.

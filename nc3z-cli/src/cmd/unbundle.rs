@@ -13,7 +13,7 @@ use anyhow::{Result, anyhow, bail};
 use nc3z_collections::Error;
 use nc3z_collections::bundle::{Bundle, MemberForm, extract};
 use nc3z_collections::pack::LostPart;
-use nc3z_reader::{Monitor, source};
+use nc3z_reader::Monitor;
 use std::path::{Path, PathBuf};
 
 /// The number of lost parts of a file that are listed.
@@ -47,11 +47,7 @@ pub(crate) fn is_bundle(path: &Path) -> bool {
         let name = url.split(['?', '#']).next().unwrap_or_default();
         return member::of(path).is_none() && Bundle::is_name(name.split('@').next().unwrap_or(name));
     }
-    let Ok(name) = named::of(path) else { return false };
-    let is_one = |file: &Path| {
-        file.is_file() && source::open(file, false).is_ok_and(|s| Bundle::is_bundle(&s).unwrap_or(false))
-    };
-    name.member().is_none() && is_one(name.file())
+    named::of(path).is_ok_and(|name| name.member().is_none() && Bundle::is_file(name.file()))
 }
 
 /// The way in which members are written.

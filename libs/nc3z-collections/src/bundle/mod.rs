@@ -107,6 +107,12 @@ impl Bundle {
         Ok(opened.is_ok_and(|dataset| Self::is_one(&dataset)))
     }
 
+    /// Returns whether a file on disk is a bundle, whatever its name is. False if it cannot be read.
+    pub fn is_file(path: &Path) -> bool {
+        let opened = || nc3z_reader::source::open(path, false).ok();
+        path.is_file() && opened().is_some_and(|source| Self::is_bundle(&source).unwrap_or(false))
+    }
+
     /// Returns whether a dataset is the table of a bundle.
     pub fn is_one(dataset: &Dataset) -> bool {
         Container::is_one(dataset.header())
@@ -343,13 +349,12 @@ impl Bundle {
         let Some(place) = self.place(name)? else { return Ok(None) };
         let len = self.find(name, &self.source)?.map(|member| nc3z_reader::source::ByteSource::len(&member));
         let what = match len {
-            None => "it is packed: its bytes are not in the bundle as they are",
-            Some(len) if len != place.len => {
-                "its bytes are not in one part of the bundle's file, as they are in that of a plain ZIP"
-            }
+            None => "it is packed",
+            Some(len) if len != place.len => "it is stored in several tiles of the bundle",
             Some(_) => return Ok(Some(place.offset)),
         };
-        Err(Error::fragment(name, what).advised(Advice::Extract))
+        let what = format!("references need its bytes in one range of the file, and {what}");
+        Err(Error::refused(format!("member `{name}`: {what}")).advised(Advice::Extract))
     }
 
     /// Returns whether a member has this name, not that of its archive.

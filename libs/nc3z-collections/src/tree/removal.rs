@@ -9,7 +9,7 @@
 use crate::tree::Result;
 use crate::tree::error::Context as _;
 use crate::tree::refusal::{Refusal, SourceKept};
-use nc3z_reader::source::{self, open_regular};
+use nc3z_reader::source::{self, Stamp, open_regular};
 use nc3z_reader::{Archive, Monitor, OpenOptions, platform};
 use nc3z_writer::ArchiveReport;
 use sha2::{Digest, Sha256};
@@ -85,15 +85,17 @@ pub(in crate::tree) fn compare(
         return Err(Refusal::NotEqual { archive: archive.to_owned(), file: file.to_owned() }.into());
     }
     let now = look()?;
-    if source::Stamp::new(&before).change(&now).is_some() {
+    if Stamp::new(&before).change(&now).is_some() {
         return Err(SourceKept::Written.into());
     }
     Ok(now)
 }
 
 fn check_same(before: Option<&Metadata>, now: &Metadata) -> Result<()> {
-    let identity = |m: &Metadata| (platform::identity(m), m.len(), m.modified().ok());
-    if before.map(identity) == Some(identity(now)) {
+    let is_same = |before: &Metadata| {
+        platform::identity(before) == platform::identity(now) && Stamp::new(before).change(now).is_none()
+    };
+    if before.is_some_and(is_same) {
         return Ok(());
     }
     Err(SourceKept::Replaced.into())

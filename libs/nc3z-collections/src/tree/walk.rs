@@ -344,16 +344,24 @@ pub fn list(inputs: &[PathBuf], recursive: bool, wanted: &dyn Fn(&Path) -> bool)
 }
 
 /// Returns whether a file is an archive or a classic file by its first bytes, or cannot be read, so that this
-/// is reported. The name decides for an offline file, which is not read.
+/// is reported. The name decides for an offline file, which is not read. A bundle is an archive, and stands for other files: it is neither.
 pub fn is_netcdf(path: &Path) -> bool {
-    // A bundle is an archive, and stands for other files.
     if Bundle::is_name(&path.to_string_lossy()) {
         return false;
     }
     if is_offline(path) {
         return is_netcdf_name(path);
     }
-    looks_classic(path) || first_bytes(path).map_or(true, |b| b == nc3z_format::archive::constants::MAGIC)
+    looks_classic(path)
+        || first_bytes(path).is_ok_and(|bytes| bytes == nc3z_format::archive::constants::MAGIC)
+            && !Bundle::is_file(path)
+}
+
+/// Returns whether a file has the name of an archive and is not a bundle.
+pub fn is_archive_name(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == &SUFFIX[1..])
+        && !Bundle::is_name(&path.to_string_lossy())
+        && (is_offline(path) || !Bundle::is_file(path))
 }
 
 /// Returns the first eight bytes of a file. For a pipe, a socket or a device none: reading could block or

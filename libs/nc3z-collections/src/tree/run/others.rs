@@ -5,6 +5,7 @@ use super::{Ending, Event};
 use crate::tree::error::Context as _;
 use crate::tree::links::{self, Made};
 use crate::tree::{FileKind, Other, Result, Summary, walk};
+use nc3z_reader::source::{Stamp, open_regular};
 use nc3z_writer::AtomicFile;
 use std::path::Path;
 
@@ -53,12 +54,10 @@ impl Work<'_> {
     /// Copies a file with its mode and time. Returns false if an identical copy exists and may be skipped.
     fn copy_file(&self, other: &Other, to: &Path) -> Result<bool> {
         let from = &other.path;
-        let mut source =
-            nc3z_reader::source::open_regular(from).with_context(|| format!("open `{}`", from.display()))?;
+        let mut source = open_regular(from).with_context(|| format!("open `{}`", from.display()))?;
         let meta = source.metadata().with_context(|| format!("look at `{}`", from.display()))?;
-        let looks_same = |there: std::fs::Metadata| {
-            there.len() == meta.len() && there.modified().ok() == meta.modified().ok() && there.is_file()
-        };
+        let looks_same =
+            |there: std::fs::Metadata| there.is_file() && Stamp::new(&there).change(&meta).is_none();
         if self.options.skip_existing.is_some() && std::fs::symlink_metadata(to).is_ok_and(looks_same) {
             return Ok(false);
         }
