@@ -227,7 +227,7 @@ fn array<'a>(group: Group<'a>, making: &mut Making<'a>) -> Result<()> {
         place(&group, n, &names, making.convention)?;
     }
     let file = |n: usize| group.members[n].id.file().to_owned();
-    let (cuts, members) = cut::cells(&names, &shape, group.members.len(), &|n| location(&group, n), &file)
+    let (cuts, owners) = cut::cells(&names, &shape, group.members.len(), &|n| location(&group, n), &file)
         .map_err(|e| e.within(&format!("variable `{}`", first.name)))?;
     let (ty, attributes) = stored_form(&group, &mut making.report);
     let fragments = cuts.iter().map(|c| c.len() as u64 - 1).collect();
@@ -241,7 +241,7 @@ fn array<'a>(group: Group<'a>, making: &mut Making<'a>) -> Result<()> {
     let directions = group.axes.iter().map(|a| a.ascending).collect();
     making.joined.push((group.clone(), name.clone()));
     let convention = making.convention;
-    let partitions = Box::new(Members { group, names, convention, cuts: cuts.clone(), members });
+    let partitions = Box::new(Members { group, names, convention, cuts: cuts.clone(), owners });
     making.out.arrays.push(NewArray { name, ty, attributes, dimensions, directions, cuts, partitions });
     Ok(())
 }
@@ -253,16 +253,16 @@ struct Members<'a> {
     convention: Convention,
     cuts: Vec<Vec<u64>>,
     /// The member that fills each cell.
-    members: Vec<u32>,
+    owners: Vec<u32>,
 }
 
 impl PartitionList for Members<'_> {
     fn len(&self) -> usize {
-        self.members.len()
+        self.owners.len()
     }
 
     fn get(&self, n: usize) -> Result<Cow<'_, Partition>> {
-        let placed = place(&self.group, self.members[n] as usize, &self.names, self.convention)?;
+        let placed = place(&self.group, self.owners[n] as usize, &self.names, self.convention)?;
         Ok(Cow::Owned(part_of(&placed, &self.names, &cut::location(n, &self.cuts))?))
     }
 }

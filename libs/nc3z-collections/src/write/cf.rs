@@ -49,12 +49,11 @@ pub(super) fn add(file: &mut NewFile, arrays: &[NewArray<'_>]) -> Result<()> {
         }
         let id_key = (if same { None } else { Some(uri_key.clone()) }, ids);
         names.insert(uri_key, (uri.clone(), checks.clone()));
-        let id = match identifiers.get(&id_key) {
-            Some(name) => String::clone(name),
-            None => {
-                let dimensions: &[usize] = if same { &[] } else { &frags };
-                strings(file, "fragment_identifiers", dimensions, &id_key.1)
-            }
+        let id = if let Some(name) = identifiers.get(&id_key) {
+            String::clone(name)
+        } else {
+            let dimensions: &[usize] = if same { &[] } else { &frags };
+            strings(file, "fragment_identifiers", dimensions, &id_key.1)
         };
         identifiers.insert(id_key, id.clone());
         variable(file, array, &format!("map: {map} uris: {uri} identifiers: {id}"), checks.as_deref());
