@@ -383,7 +383,8 @@ class ReadThrough(Case):
         expected = self.ok(nc3z("dump", original)).stdout
         self.hurt(archive, bad)
         for command in (["dump", "-n", "s"], ["dump", "-n", "s", "--mmap"]):
-            self.assertTrue(self.ok(nc3z(*command, archive)).stdout == expected, command)
+            done = self.ok(nc3z(*command, archive))
+            self.assertTrue(done.stdout == expected, command)
             self.assertIn("computed from its parity", done.stderr)
         self.assertEqual(self.ok(nc3z("diff", original, archive)).stdout, b"")
         self.ok(nc3z("subset", archive, "-o", self.dir / "part.nc", "--no-history"))
