@@ -352,9 +352,8 @@ pub fn is_netcdf(path: &Path) -> bool {
     if is_offline(path) {
         return is_netcdf_name(path);
     }
-    looks_classic(path)
-        || first_bytes(path).is_ok_and(|bytes| bytes == nc3z_format::archive::constants::MAGIC)
-            && !Bundle::is_file(path)
+    let is_archive = |bytes| bytes == nc3z_format::archive::constants::MAGIC && !Bundle::is_file(path);
+    looks_classic(path) || first_bytes(path).map_or(true, is_archive)
 }
 
 /// Returns whether a file has the name of an archive and is not a bundle.
