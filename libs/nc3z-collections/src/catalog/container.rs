@@ -18,6 +18,8 @@ use std::sync::{Arc, OnceLock};
 const UNSORTED: usize = 8;
 /// In a bundle of at most this many files, their places are fetched with the names.
 const FETCHED_TOGETHER: u64 = 100_000;
+/// In a bundle of at most this many files, the columns that lead to headers are fetched with the names, too: some bytes for each file.
+const HEADERS_TOGETHER: u64 = 10_000;
 /// The maximal length in bytes of the header of a packed member.
 const MAX_HEADER: u64 = 4 << 20;
 /// Rows that are read at a time.
@@ -129,6 +131,9 @@ impl Container {
             let each = [Column::Kind, Column::Size, Column::Offset, Column::Stored];
             parts.extend(each.map(|column| (column, files.clone())));
         }
+        if files.end <= HEADERS_TOGETHER {
+            parts.extend(self.header_parts());
+        }
         let near = self.table.near(&parts)?;
         let mut ends = Vec::with_capacity(self.len());
         let mut end = 0_usize;
@@ -236,16 +241,24 @@ impl Container {
         Ok(self.heads(&(row..row + 1), &more)?.remove(0))
     }
 
-    fn headers(&self) -> Result<&Headers> {
-        if let Some(headers) = self.headers.get() {
-            return Ok(headers);
-        }
+    /// The columns that lead to headers.
+    fn header_parts(&self) -> Vec<(Column, Range<u64>)> {
         let all = |column: Column| (column, 0..self.table.lengths[column.spec().axis]);
         let mut parts = vec![all(Column::BlockHeaders), all(Column::BlockHeaderBytes)];
         if self.table.lengths[Axis::File] <= FETCHED_TOGETHER {
             parts.extend([Column::FileHeader, Column::GroupMember, Column::HeaderLength].map(all));
         }
-        let near = self.table.near(&parts)?;
+        parts
+    }
+
+    fn headers(&self) -> Result<&Headers> {
+        if let Some(headers) = self.headers.get() {
+            return Ok(headers);
+        }
+        let near = match self.table.lengths[Axis::File] {
+            ..=HEADERS_TOGETHER => self.names()?.near.clone(),
+            _ => self.table.near(&self.header_parts())?,
+        };
         let headers = near.runs(Column::BlockHeaders, Axis::Header)?;
         let bytes = near.runs(Column::BlockHeaderBytes, Axis::HeaderByte)?;
         let blocks = headers.into_iter().zip(bytes).collect();

@@ -148,6 +148,22 @@ fn every_file_comes_back_and_the_bundle_is_smaller() {
 }
 
 #[test]
+fn files_of_more_than_a_group_come_back_whatever_length_is_chosen() {
+    let mut seed = 1_u32;
+    let mut noise = || {
+        let next = |_| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            seed.to_be_bytes()[0]
+        };
+        (0..60_000).map(next).collect::<Vec<u8>>()
+    };
+    let tree = tree((0..40).map(|n| file(n, 5, &noise())).collect());
+    let bundle = open(tree.pack(&tree.bundled(), "a.bundle.nc3z"));
+    tree.check(&bundle, 0..40);
+    assert!(!bundle.groups().unwrap().is_empty());
+}
+
+#[test]
 fn ranges_of_members_are_those_of_the_files() {
     let tree = tree(some(12));
     let bundle = open(tree.pack(&tree.bundled(), "a.bundle.nc3z"));

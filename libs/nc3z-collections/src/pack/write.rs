@@ -17,11 +17,12 @@ use nc3z_format::Limits;
 use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::ClassicFile;
 use nc3z_reader::source::{FileSource, MemorySource, SharedSource};
-use nc3z_writer::{AtomicFile, WriterOptions, archive_source, archive_to_vec};
+use nc3z_writer::{AtomicFile, Preset, WriterOptions, archive_source, archive_to_vec};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::fs::File;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -79,14 +80,16 @@ pub(crate) fn add(
     let kinds: Vec<[u8; 32]> = small.iter().map(|c| c.kind).collect();
     let order = order::alike(&kinds);
     let contents: Vec<&Content> = order.iter().map(|&n| &small[n].content).collect();
-    let groups = order::groups(&contents, &repeated);
     let statistics = adding.options.statistics;
+    let members = |range: &Range<usize>, recent: &Mutex<Recent>| -> Result<Vec<Member>> {
+        order[range.clone()].iter().map(|&n| read(&small[n], &files[small[n].file], recent)).collect()
+    };
+    let group_len = group_len(adding, &order::trials(&contents, &repeated), options, &members)?;
+    let groups = order::groups(&contents, &repeated, group_len);
     // Each thread encodes one group of a batch; the groups are written in order.
     for batch in groups.chunks(rayon::current_num_threads().max(1)) {
-        let one = |range: &std::ops::Range<usize>| {
-            let members =
-                order[range.clone()].iter().map(|&n| read(&small[n], &files[small[n].file], &recent));
-            let members = members.collect::<Result<Vec<Member>>>()?;
+        let one = |range: &Range<usize>| {
+            let members = members(range, &recent)?;
             let made = make(&members, &options.writer)?;
             Ok((described(&made, &members, statistics)?, made))
         };
@@ -99,6 +102,28 @@ pub(crate) fn add(
     }
     adding.recent = recent.into_inner().unwrap_or_else(PoisonError::into_inner);
     alone.into_iter().try_for_each(|n| put_alone(adding, &files[n], options, push))
+}
+
+/// Returns the length of groups by which the sample takes the fewest bytes.
+fn group_len(
+    adding: &Adding<'_>,
+    trials: &[(u64, Vec<Range<usize>>)],
+    options: &PackOptions,
+    members: &(dyn Fn(&Range<usize>, &Mutex<Recent>) -> Result<Vec<Member>> + Sync),
+) -> Result<u64> {
+    // Which length is best hardly depends on the preset.
+    let writer = options.writer.clone().with_preset(Preset::Default);
+    let mut best = (u64::MAX, order::GROUP_LENS[0]);
+    for (len, ranges) in trials.iter().filter(|_| trials.len() > 1) {
+        told(adding, 0)?;
+        // The files are read once more for the bundle.
+        let recent = Mutex::default();
+        let one =
+            |range: &Range<usize>| -> Result<u64> { Ok(make(&members(range, &recent)?, &writer)?.len()) };
+        let total = ranges.par_iter().map(one).sum::<Result<u64>>()?;
+        best = best.min((total, *len));
+    }
+    Ok(best.1)
 }
 
 fn told(adding: &Adding<'_>, bytes: u64) -> Result<()> {
@@ -223,7 +248,8 @@ fn candidate<'f>(n: usize, file: &'f Bundled, names: &mut HashSet<String>) -> Re
     };
     Ok(match ClassicFile::from_source(Arc::clone(source), &Limits::default()) {
         Ok(parsed) if parsed.layout().header_len <= MAX_HEADER => {
-            let content = Content { len, arrays: long_arrays(&parsed)? };
+            let header_len = parsed.layout().header_len;
+            let content = Content { len, header_len, arrays: long_arrays(&parsed)? };
             Some(Candidate { file: n, name, kind: order::kind(parsed.header()), content })
         }
         _ => None,
