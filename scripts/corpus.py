@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "testdata/conformance"
-CLASSIC, GOLDEN = ROOT / "testdata/classic", ROOT / "testdata/archives/v0_1_0"
+CLASSIC, GOLDEN = ROOT / "testdata/classic", ROOT / "testdata/archives/v1_0_0"
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "spec/reference")]
 READ, MAY, MUST = "must-read", "may-refuse", "must-refuse"
 
@@ -518,6 +518,17 @@ def bundles(corpus, tool, work):
     add(READ, "other-files", "files that are not netCDF, one of them without bytes: kind 5", made.read_bytes(), {**plain, "notes.txt": True, "nothing.txt": True})
 
 
+def of_version_0(corpus, archive):
+    """Archives of development builds, which are named and refused. They differ from those of version 1.0 in the version alone."""
+    from nc3z_ref import crc32
+
+    long, short = archive("etopo120.cdf").read_bytes(), bytearray(archive("all_types_cdf2.nc").read_bytes())
+    corpus.add(MUST, "version-0", "an archive of a development build, in the long form", signed(long, 0, {8: b"\0\0\1\0"}, 44), "R2", verify=False)
+    short[8], short[10] = 0, 1
+    struct.pack_into("<I", short, 16, crc32(bytes(short[:16] + short[20:68 + struct.unpack_from("<I", short, 12)[0]])))
+    corpus.add(MUST, "version-0-short", "the same in the short form", bytes(short), "R2", verify=False)
+
+
 #: Rules that no file shows, and why.
 WITHOUT = {
     "R8": "what a reader need not do",
@@ -555,6 +566,7 @@ def make():
         by_other_commands(corpus, tool, Path(folder))
         forged_later(corpus)
         bundles(corpus, tool, Path(folder))
+        of_version_0(corpus, archive)
     rows = sorted(corpus.rows, key=lambda row: row["file"])
     text = json.dumps({"format": "nc3z", "without": WITHOUT, "files": []}, indent=1)
     text = text.replace('"files": []', '"files": [\n' + ",\n".join("  " + json.dumps(row) for row in rows) + "\n ]")

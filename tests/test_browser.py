@@ -13,7 +13,7 @@ from servers import serve
 from serving import SOON
 
 COADS = CLASSIC / "coads_climatology.cdf"
-ARCHIVES = ROOT / "testdata/archives/v0_1_0"
+ARCHIVES = ROOT / "testdata/archives/v1_0_0"
 # All files of the page except the module, uncompressed: JavaScript, styles and coastlines.
 LIMIT = 150_000
 # Changed copies of an archive that are opened.

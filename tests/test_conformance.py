@@ -16,8 +16,8 @@ CORPUS = ROOT / "testdata/conformance"
 RUNNER = CORPUS / "nc3z-conformance"
 DESCRIBED = json.loads((CORPUS / "corpus.json").read_text())
 MUTATIONS = int(os.environ.get("NC3Z_MUTATIONS", 10_000 if NIGHT else 20))
-#: SHA-256 of frozen.sha256, which `scripts/corpus.py FREEZE` prints; None before format 1.0.
-FROZEN = None
+#: SHA-256 of frozen.sha256, which `scripts/corpus.py FREEZE` printed.
+FROZEN = "00a83ce174770a2d8243ac8078a6988ff62638a7ed61f8ff9a373363c3a9ec08"
 sys.path[:0] = [str(ROOT / "spec/reference"), str(ROOT / "scripts")]
 import corpus  # noqa: E402
 import nc3z_ref  # noqa: E402
@@ -86,6 +86,16 @@ class Decoders(Case):
 
     def test_the_program(self):
         self.right(ROOT / "scripts/decoders/nc3z.sh")
+
+    def test_archives_of_development_builds_are_named_with_the_commit_that_reads_them(self):
+        for row in DESCRIBED["files"]:
+            if "version-0" in row["file"]:
+                for command in ((NC3Z, "restore"), (NC3Z, "info"), (NC3Z, "verify"), (NC3Z, "repair"), (sys.executable, ROOT / "spec/reference/nc3z_ref.py", "restore")):
+                    out = () if command[-1] in ("info", "verify") else ("-o", self.dir / "out")
+                    done = subprocess.run([*command, CORPUS / row["file"], *out], capture_output=True, text=True, timeout=TIMEOUT, check=False)
+                    self.assertEqual(done.returncode, 1, done.stderr)
+                    self.assertIn("development build", done.stderr)
+                    self.assertIn(nc3z_ref.LAST_OF_VERSION_0, done.stderr)
 
     def test_the_reference_in_python(self):
         self.right(sys.executable, ROOT / "spec/reference/decoder.py")

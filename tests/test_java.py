@@ -340,7 +340,7 @@ class Checks(JavaCase):
         archive = self.dir / "v.nc3z"
         self.ok(nc3z("archive", "--parity", "5%", "--layout", "chunked", "--tile-size", "4KiB", CLASSIC / "numeric.nc", "-o", archive))
         self.ok(nc3z("attr", archive, ":title=two"))
-        for path in (archive, ROOT / "testdata/archives/v0_1_0/all_types_cdf5.short.nc3z", ROOT / "testdata/archives/v0_1_0/record_padding.default.parity.nc3z"):
+        for path in (archive, ROOT / "testdata/archives/v1_0_0/all_types_cdf5.short.nc3z", ROOT / "testdata/archives/v1_0_0/record_padding.default.parity.nc3z"):
             code, text = self.java.ask("run", "verify", path)
             self.assertEqual(code, "0", text)
             self.assertIn("sound (deep)", text)

@@ -231,7 +231,7 @@ class LengthZero(Case):
 
 class Parity(Case):
     def test_the_section_counts_and_not_the_bit(self):
-        good = (ROOT / "testdata/archives/v0_1_0/record_padding.default.parity.nc3z").read_bytes()
+        good = (ROOT / "testdata/archives/v1_0_0/record_padding.default.parity.nc3z").read_bytes()
         raw = bytearray(good)
         at = len(raw) - TRAILER_SIZE
         self.assertEqual(raw[at + 20], 1)

@@ -6,7 +6,7 @@ import unittest
 
 from common import CLASSIC, ROOT, Case, nc3z
 
-GOLDEN = ROOT / "testdata/archives/v0_1_0/states.later.nc3z"
+GOLDEN = ROOT / "testdata/archives/v1_0_0/states.later.nc3z"
 DIGESTS = {1: "30e800f7b948bad40bf02212b8cc5993708009f2a13db450b413f9fd4312b7f0",
            2: "a8f4447bf9ca32e152d41c701400765e779cee8354a4d1a9c0dc9544edc0cf6c"}
 

@@ -304,7 +304,7 @@ fn repair_and_check(bytes: &[u8]) {
 /// The input damages an archive with parity. Damage that can be repaired is repaired to the same bytes. Damage that checksums detect is
 /// tried once more with corrected checksums of the packets.
 pub fn parity(data: &[u8]) {
-    const GOOD: &[u8] = include_bytes!("../../testdata/archives/v0_1_0/record_padding.default.parity.nc3z");
+    const GOOD: &[u8] = include_bytes!("../../testdata/archives/v1_0_0/record_padding.default.parity.nc3z");
     let mut bad = GOOD.to_vec();
     // Three bytes for each change: a place, and the new byte. The highest bit of the first input byte selects runs.
     let Some((mode, rest)) = data.split_first() else { return };

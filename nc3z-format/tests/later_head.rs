@@ -6,7 +6,7 @@ use nc3z_format::archive::{
     LaterHeadPlace, SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable,
 };
 
-const BYTES: &[u8] = include_bytes!("../../testdata/archives/v0_1_0/states.later.nc3z");
+const BYTES: &[u8] = include_bytes!("../../testdata/archives/v1_0_0/states.later.nc3z");
 
 #[test]
 fn the_head_of_the_second_state_is_read() {

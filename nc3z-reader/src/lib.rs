@@ -24,7 +24,7 @@
 //! use nc3z_reader::{Archive, OpenOptions, source::MemorySource};
 //! use std::sync::Arc;
 //!
-//! # let bytes = std::fs::read("../testdata/archives/v0_1_0/record_padding.default.parity.nc3z")?;
+//! # let bytes = std::fs::read("../testdata/archives/v1_0_0/record_padding.default.parity.nc3z")?;
 //! let archive = Archive::from_source(Arc::new(MemorySource::new(bytes)), &OpenOptions::default())?;
 //! let mut original = Vec::new();
 //! let restored = archive.restore_to_stream(&mut original, &())?;
@@ -38,7 +38,7 @@
 //! use nc3z_reader::{OpenOptions, source::{MemorySource, SharedSource}, verify};
 //! use std::sync::Arc;
 //!
-//! # let bytes = std::fs::read("../testdata/archives/v0_1_0/record_padding.default.parity.nc3z")?;
+//! # let bytes = std::fs::read("../testdata/archives/v1_0_0/record_padding.default.parity.nc3z")?;
 //! let source: SharedSource = Arc::new(MemorySource::new(bytes));
 //! let report = verify::deep(&source, &OpenOptions::default(), &())?;
 //! assert!(report.is_sound() && report.restored.is_some());

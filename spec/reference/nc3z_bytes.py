@@ -6,7 +6,9 @@ import sys
 
 #: The first bytes of an archive, and the version of the format that is read and written.
 MAGIC = b"\x89NC3Z\r\n\x1a"
-MAJOR, MINOR = 0, 1
+MAJOR, MINOR = 1, 0
+#: The last commit that reads archives of major version 0.
+LAST_OF_VERSION_0 = "6c620646477a"
 
 
 def package(name):

@@ -30,7 +30,7 @@ from pathlib import Path
 import nc3z_digest
 import nc3z_filters
 import nc3z_short
-from nc3z_bytes import MAGIC, MAJOR, package, shuffle, unbitshuffle, unlz4, unshuffle
+from nc3z_bytes import LAST_OF_VERSION_0, MAGIC, MAJOR, package, shuffle, unbitshuffle, unlz4, unshuffle
 
 zstandard = package("zstandard")
 
@@ -679,6 +679,8 @@ class Archive:
     def _superblock(self):
         if self.data[:8] != MAGIC:
             raise Refused("not an nc3z archive")
+        if self.data[8:9] == b"\0":
+            raise Refused(f"archive of format version 0, of a development build; commit {LAST_OF_VERSION_0} of the source reads it")
         raw = self.slice(0, HEAD_AT, "superblock")
         major, minor, reserved, self.salt, self.length, stored, decoded, head_crc, crc = \
             struct.unpack_from("<HHI8sQIIII", raw, 8)

@@ -88,7 +88,7 @@ fn doubles(variable: &Variable, slab: &Hyperslab) -> Vec<u8> {
 #[test]
 fn every_variable_of_every_file_is_the_same_by_ranges() {
     let mut seen = 0;
-    for path in testdata("archives/v0_1_0").into_iter().step_by(2).chain(testdata("classic")) {
+    for path in testdata("archives/v1_0_0").into_iter().step_by(2).chain(testdata("classic")) {
         let Ok(dataset) = Dataset::open(&path, &OpenOptions::default()) else { continue };
         let mut page = Page::new(std::fs::read(&path).unwrap());
         let found = page.open().unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -199,7 +199,7 @@ fn wrong_requests_are_sentences() {
 #[test]
 fn damaged_archives_are_errors_or_read_and_never_ask_without_end() {
     let mut tried = 0;
-    for path in testdata("archives/v0_1_0").into_iter().step_by(4) {
+    for path in testdata("archives/v1_0_0").into_iter().step_by(4) {
         let whole = std::fs::read(&path).unwrap();
         let mut state = 7_usize;
         for n in 0..12 {

@@ -3,9 +3,11 @@
 /// The archive's first bytes.
 pub const MAGIC: [u8; 8] = [0x89, b'N', b'C', b'3', b'Z', 0x0D, 0x0A, 0x1A];
 /// Major version, the ninth byte: another one is refused.
-pub const MAJOR_VERSION: u8 = 0;
+pub const MAJOR_VERSION: u8 = 1;
 /// Minor version that is written; any is read.
-pub const MINOR_VERSION: u16 = 1;
+pub const MINOR_VERSION: u16 = 0;
+/// The last commit that reads and writes archives of major version 0, those of development builds.
+pub const LAST_OF_VERSION_0: &str = "6c620646477a";
 /// Bytes of the superblock.
 pub const SUPERBLOCK_LEN: usize = 160;
 /// Offset of the head copy. No block, page, section or trailer precedes it.

@@ -1,6 +1,6 @@
 //! The superblock: the first 160 bytes.
 
-use super::constants::{MAGIC, MAJOR_VERSION, SLOTS_AT, SUPERBLOCK_LEN, SUPERBLOCK_TEXT_AT, TEXT};
+use super::constants::{LAST_OF_VERSION_0, MAGIC, MAJOR_VERSION, SLOTS_AT, SUPERBLOCK_LEN, SUPERBLOCK_TEXT_AT, TEXT};
 use super::salt::Salt;
 use super::slot::CommitSlots;
 use crate::bytes::{ByteCursor, spaced_hex};
@@ -30,9 +30,15 @@ const CRC_AT: usize = 44;
 
 /// The error for a major version, or a form of archives (0 is the long one), that this build does not read.
 pub(super) fn other_version([major, form]: [u8; 2]) -> Error {
-    let what = format!(
-        "format version {major}, form {form}; this build reads version {MAJOR_VERSION}, forms 0 to 2. A newer nc3z may read it"
-    );
+    let what = if major == 0 {
+        format!(
+            "format version 0, of a development build before 1.0. Restore it with the nc3z that wrote it, or with commit {LAST_OF_VERSION_0} of the source, the last one that reads it"
+        )
+    } else {
+        format!(
+            "format version {major}, form {form}; this build reads version {MAJOR_VERSION}, forms 0 to 2. A newer nc3z may read it"
+        )
+    };
     Error::unsupported(SECTION, 8, what)
 }
 

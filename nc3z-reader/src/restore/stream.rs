@@ -23,7 +23,7 @@ const WINDOW_LEN: u64 = 2 << 20;
 /// The original file window by window, in order.
 ///
 /// ```
-/// # let archive = nc3z_reader::Archive::open("../testdata/archives/v0_1_0/etopo120.fast.nc3z".as_ref())?;
+/// # let archive = nc3z_reader::Archive::open("../testdata/archives/v1_0_0/etopo120.fast.nc3z".as_ref())?;
 /// let mut stream = archive.restore_stream();
 /// let (mut window, mut original) = (Vec::new(), Vec::new());
 /// loop {

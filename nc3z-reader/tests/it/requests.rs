@@ -116,7 +116,7 @@ fn many_tiles() -> (Vec<u8>, Vec<u8>) {
 }
 
 fn goldens() -> Vec<Vec<u8>> {
-    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/archives/v0_1_0");
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/archives/v1_0_0");
     let files = std::fs::read_dir(dir).unwrap().map(|f| f.unwrap().path());
     let found: Vec<_> = files.filter(|p| p.extension().is_some_and(|e| e == "nc3z")).collect();
     assert!(found.len() >= 8);

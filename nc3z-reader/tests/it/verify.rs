@@ -36,7 +36,7 @@ fn flip(bytes: &Bytes, at: u64, bit: u8) {
 }
 
 fn goldens() -> Vec<(String, Vec<u8>)> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/archives/v0_1_0");
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/archives/v1_0_0");
     let files = std::fs::read_dir(dir).unwrap().map(|f| f.unwrap().path());
     let mut all: Vec<_> = files
         .filter(|p| p.extension().is_some_and(|e| e == "nc3z"))
@@ -261,7 +261,7 @@ fn a_head_that_says_something_else_is_found_in_every_generation() {
 
 #[test]
 fn a_version_is_checked_as_thoroughly_as_requested() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/archives/v0_1_0/states.later.nc3z");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/archives/v1_0_0/states.later.nc3z");
     let source = nc3z_reader::source::open(&path, false).unwrap();
     let run = |what: &Examination| examine(&source, what, &OpenOptions::default(), &());
     let plain = run(&Examination::default()).unwrap();
@@ -279,7 +279,7 @@ fn a_version_is_checked_as_thoroughly_as_requested() {
 #[test]
 fn the_first_difference_from_a_file_is_found() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata");
-    let archive = Archive::open(&golden.join("archives/v0_1_0/numeric.default.nc3z")).unwrap();
+    let archive = Archive::open(&golden.join("archives/v1_0_0/numeric.default.nc3z")).unwrap();
     let mut bytes = std::fs::read(golden.join("classic/numeric.nc")).unwrap();
     let compare = |bytes: &[u8]| {
         let mut file = tempfile::tempfile().unwrap();

@@ -74,7 +74,7 @@ fn the_last_block_of_a_later_generation_says_what_it_changes_and_of_what() {
 
 #[test]
 fn the_golden_archive_of_two_states_holds_both() {
-    let file = "../testdata/archives/v0_1_0/states.later.nc3z";
+    let file = "../testdata/archives/v1_0_0/states.later.nc3z";
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     let digests = [
         "30e800f7b948bad40bf02212b8cc5993708009f2a13db450b413f9fd4312b7f0",
@@ -92,7 +92,7 @@ fn the_golden_archive_of_two_states_holds_both() {
 
 #[test]
 fn the_golden_archive_of_three_versions_holds_them() {
-    let file = "../testdata/archives/v0_1_0/smooth.later.nc3z";
+    let file = "../testdata/archives/v1_0_0/smooth.later.nc3z";
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     let digests = [
         "1c8f083975a65286923df38e01230fb8c92c90c2a7e407d2d67674fb2b09b6f6",
@@ -118,7 +118,7 @@ fn the_golden_archive_of_three_versions_holds_them() {
 
 #[test]
 fn the_archive_of_copies_that_an_older_build_wrote_holds_all_versions() {
-    let file = "../testdata/archives/v0_1_0/numeric.later.nc3z";
+    let file = "../testdata/archives/v1_0_0/numeric.later.nc3z";
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     let digests = [
         "4451b542acf62590beb0aaab4c43f285529124bbf8c4230a557700c90a821bf1",

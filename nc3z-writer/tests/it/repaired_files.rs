@@ -11,7 +11,7 @@ use std::sync::Mutex;
 
 /// A copy of a golden archive with damaged bytes.
 fn damaged(dir: &Path, name: &str, at: usize, len: usize) -> PathBuf {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/archives/v0_1_0").join(name);
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/archives/v1_0_0").join(name);
     let mut bytes = std::fs::read(golden).unwrap();
     bytes[at..at + len].iter_mut().for_each(|byte| *byte ^= 0x5A);
     let path = dir.join("damaged.nc3z");

@@ -14,7 +14,7 @@ fn trials() -> u64 {
 }
 
 fn golden() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/archives/v0_1_0");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/archives/v1_0_0");
     let files = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
     let is_small = |path: &PathBuf| path.metadata().unwrap().len() < 100_000;
     let mut found: Vec<_> =

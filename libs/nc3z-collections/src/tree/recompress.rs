@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn archives_are_replaced_and_a_failure_stops_no_other() {
-        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/archives/v0_1_0");
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/archives/v1_0_0");
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
         std::fs::copy(golden.join("winds.default.nc3z"), path("a.nc3z")).unwrap();

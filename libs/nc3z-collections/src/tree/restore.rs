@@ -225,7 +225,7 @@ mod tests {
         let (tree, output) = (dir.path().join("tree"), dir.path().join("out"));
         std::fs::create_dir_all(tree.join("a")).unwrap();
         for name in ["winds", "numeric"] {
-            let archive = golden.join(format!("archives/v0_1_0/{name}.default.nc3z"));
+            let archive = golden.join(format!("archives/v1_0_0/{name}.default.nc3z"));
             std::fs::copy(archive, tree.join(format!("a/{name}.nc.nc3z"))).unwrap();
         }
         std::fs::write(tree.join("bad.nc.nc3z"), "no archive").unwrap();

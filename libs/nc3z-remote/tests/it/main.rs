@@ -269,8 +269,8 @@ fn long_ranges_come_in_several_requests_at_once() {
 fn archives_open_in_two_requests_and_classic_files_are_read_too() {
     let folder = std::path::Path::new("../../testdata");
     for (name, requests) in [
-        ("archives/v0_1_0/esku_heat_budget.max.nc3z", 2),
-        ("archives/v0_1_0/record_padding.default.parity.nc3z", 2),
+        ("archives/v1_0_0/esku_heat_budget.max.nc3z", 2),
+        ("archives/v1_0_0/record_padding.default.parity.nc3z", 2),
         ("classic/coads_climatology.cdf", 2),
     ] {
         let Ok(bytes) = std::fs::read(folder.join(name)) else { panic!("{name} is missing") };

@@ -16,7 +16,9 @@ public final class Archive extends Dataset {
     static final int CONTAINERS = 0xC0000001;
     private static final byte[] MAGIC = {(byte) 0x89, 'N', 'C', '3', 'Z', '\r', '\n', 0x1a};
     /** The version of the format that is read. */
-    static final byte MAJOR = 0, MINOR = 1;
+    static final byte MAJOR = 1, MINOR = 0;
+    /** The last commit that reads archives of major version 0. */
+    private static final String LAST_OF_VERSION_0 = "6c620646477a";
     private static final int SUPERBLOCK = 160;
     private static final int SLOTS = 112;
     static final int TRAILER = 128;
@@ -285,6 +287,7 @@ public final class Archive extends Dataset {
             throw unsupported("not an nc3z archive: its first bytes are " + Bytes.hex(Arrays.copyOf(start, Math.min(8, start.length))));
         }
         need(start.length == 12, "archive: ends after " + start.length + " bytes");
+        if (start[8] == 0) throw unsupported("archive of format version 0, of a development build; commit " + LAST_OF_VERSION_0 + " of the source reads it");
         if (start[8] != MAJOR || start[9] < 0 || start[9] > 2) {
             throw unsupported("archive of format version " + (start[8] & 255) + ", form " + (start[9] & 255) + "; this reader knows version " + MAJOR + ", forms 0 to 2");
         }

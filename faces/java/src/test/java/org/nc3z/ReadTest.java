@@ -20,7 +20,7 @@ import org.junit.Test;
 /** Archives that older versions of the program wrote, and their damages. */
 public class ReadTest {
     private static final Path DATA = Paths.get("../../testdata");
-    private static final Path ARCHIVES = DATA.resolve("archives/v0_1_0");
+    private static final Path ARCHIVES = DATA.resolve("archives/v1_0_0");
     /** Archives that users' own chains made, of objects that this reader does not know. */
     private static final String OTHERS = ".*(bitshuffle|blosc|hdf5-filters|late-chains|pcodec).*";
 
