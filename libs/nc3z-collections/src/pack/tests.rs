@@ -384,8 +384,8 @@ fn forge(change: &dyn Fn(&mut Vec<Vec<Place>>, &mut PackedRow)) -> crate::Result
 }
 #[test]
 fn forged_references_are_errors() {
-    assert!(forge(&|_, _| ()).is_ok());
     type Change = Box<dyn Fn(&mut Vec<Vec<Place>>, &mut PackedRow)>;
+    assert!(forge(&|_, _| ()).is_ok());
     let place = |column, first| -> Change { Box::new(move |p, _| p[3][0] = Place { column, first }) };
     let cut = |len: usize| -> Change { Box::new(move |_, row| row.header.truncate(len)) };
     let changes: [(Change, &str); 11] = [

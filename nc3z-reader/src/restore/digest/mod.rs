@@ -76,7 +76,7 @@ impl Archive {
     /// The recorded digests, if all wanted ones are recorded. Nothing is decoded. `variables` requests the
     /// digests of the variables too.
     pub fn digests_on_record(&self, wanted: DigestRequest, variables: bool) -> Option<Digests> {
-        let Some(sha256) = self.digest().sha256() else { return None };
+        let sha256 = self.digest().sha256()?;
         let record = self.recorded_digests();
         let has_variables = record.variables.len() == self.header().variables.len();
         if wanted.tree || (wanted.content && record.content.is_none()) || (variables && !has_variables) {
