@@ -1,6 +1,8 @@
 //! The superblock: the first 160 bytes.
 
-use super::constants::{LAST_OF_VERSION_0, MAGIC, MAJOR_VERSION, SLOTS_AT, SUPERBLOCK_LEN, SUPERBLOCK_TEXT_AT, TEXT};
+use super::constants::{
+    LAST_OF_VERSION_0, MAGIC, MAJOR_VERSION, SLOTS_AT, SUPERBLOCK_LEN, SUPERBLOCK_TEXT_AT, TEXT,
+};
 use super::salt::Salt;
 use super::slot::CommitSlots;
 use crate::bytes::{ByteCursor, spaced_hex};

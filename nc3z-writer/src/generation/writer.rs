@@ -13,8 +13,8 @@ use crate::scratch::with_scratch;
 use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY};
 use nc3z_format::archive::{
     ArrayId, BlockKind, Commit, CommitSlots, ConstantsBuilder, Edition, Head, IndexEntry, LaterHead,
-    Metadata, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, VariableTable,
-    encode_head_parity, encode_section,
+    Metadata, PackEffort, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, Superblock,
+    VariableTable, encode_head_parity, encode_section,
 };
 use nc3z_format::codec::{Chain, ChainSpec, Registry};
 use nc3z_reader::Archive;
@@ -453,7 +453,12 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
 
     fn write_section(&mut self, kind: SectionKind, decoded: &[u8]) -> Result<SectionEntry> {
         let offset = self.sink.align()?;
-        let effort = Policy::for_preset(self.preset).pack_effort(decoded.len(), self.ending.original_len());
+        // A commit adds little beside its sections.
+        let effort = if self.ending.generation() > 1 {
+            PackEffort::Full
+        } else {
+            Policy::for_preset(self.preset).pack_effort(decoded.len(), self.ending.original_len())
+        };
         let (mut encoding, mut stored) = encode_section(decoded, effort)?;
         let whole = self.added.iter().flat_map(|added| &added.whole).find(|(older, _)| older.kind == kind);
         if let Some((older, before)) = whole {
