@@ -15,6 +15,7 @@ from forge import Forge, be, varint
 MOST = (1 << 31) - 1
 # By day a fifth of the text.
 MANY = 1_000_000 if NIGHT else 200_000
+MEMBERS = 1500 if NIGHT else 300
 
 
 def grid(dims, layout, root):
@@ -136,7 +137,7 @@ def group(counts, arrays):
     return classic([(b"member_arrays", counts), (b"array_column", be(3) * arrays), (b"array_step", bytes(4 * arrays)), (b"v", bytes(16))], mark)
 
 
-def group_without_arrays(count=1500):
+def group_without_arrays(count=MEMBERS):
     """Members without arrays, and one that has one."""
     return group(bytes(4 * count) + be(1), 1)
 
@@ -177,7 +178,7 @@ def packed_bundle(groups, names, header=bytes(32)):
         file_group_member=column("i", [number for *_, number in rows]), file_mode=struct.pack(">h", -1), content=content)
 
 
-PACKED = [(group_without_arrays, 1, 1500), (group_of_arrays, 8, 1), (group_of_members, 8, 1)]
+PACKED = [(group_without_arrays, 1, MEMBERS), (group_of_arrays, 8, 1), (group_of_members, 8, 1)]
 
 
 def catalogue(dimensions, is_bundle=False, **values):
