@@ -126,7 +126,7 @@ installer() {
     folder=$(mktemp -d)
     mkdir "$folder/$name" && install -m 755 "$binary" "$folder/$name/nc3z" && cp README.md LICENSE-* "$folder/$name/" && tar -C "$folder" -czf "$out/$name.tar.gz" "$name" &&
         cp packaging/install/install.* "$out/" && (cd "$out" && sha256sum "$name.tar.gz" >"$folder/SHA256SUMS") && cp "$out/$name.tar.gz" "$folder/" &&
-        NC3Z_RELEASE=file://$folder NC3Z_BIN=$folder/bin sh packaging/install/install.sh | grep -qx "nc3z $version.*"
+        NC3Z_RELEASE=file://$folder NC3Z_BIN=$folder/bin sh packaging/install/install.sh | grep -x "nc3z $version.*" >/dev/null
     local code=$?
     rm -rf "$folder"
     return $code
