@@ -86,7 +86,7 @@ class Places(Aggregation):
         touched = min(touched, FILES)
         paths = {path for path, _, _ in server.asked}
         if bundled:
-            # Two for the bundle, with which small members come; then the fragments that are touched, opened and read together, the first of which tells how.
+            # Two for the bundle, with which small members come; then the fragments that are touched, opened and read together.
             self.assertEqual(paths, {f"/bucket/{name.split('!')[0]}"})
             self.assertEqual(asked, 3 if touched == 1 else 4, server.asked)
         else:

@@ -115,7 +115,7 @@ pub(super) fn mean<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<ScaleO
     (3..=DIVISORS).step_by(2).find_map(|odd| {
         let divisors = std::iter::successors(Some(f64::from(odd)), |d| Some(d * 2.0));
         let divisors = divisors.take_while(|d| 1.0 > CHANCE * ulp * d && d * 1.5 < below);
-        // A quotient by a divisor is one by its multiples, too. So the largest shows that the value is no quotient.
+        // A quotient by a divisor is also one by its multiples. So if the largest divisor fails, all others fail.
         divisors.clone().last().filter(is_quotient)?;
         divisors.filter(is_quotient).map(|d| ScaleOffset { off: 0.0, step: -d }).find(|&l| {
             is_met(first, l, 0)

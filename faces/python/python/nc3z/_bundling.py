@@ -57,7 +57,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Tape:
-    """What says which files are on tape, and the treatment of these files."""
+    """The list and the command that name the files on tape, and how these files are treated."""
 
     on_tape: str = "refuse"
     command: str | None = None

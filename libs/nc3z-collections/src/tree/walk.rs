@@ -352,8 +352,8 @@ pub fn is_netcdf(path: &Path) -> bool {
     if is_offline(path) {
         return is_netcdf_name(path);
     }
-    let is_archive = |bytes| bytes == nc3z_format::archive::constants::MAGIC && !Bundle::is_file(path);
-    looks_classic(path) || first_bytes(path).map_or(true, is_archive)
+    let is_archive = |bytes: &[u8]| bytes == nc3z_format::archive::constants::MAGIC && !Bundle::is_file(path);
+    first_bytes(path).map_or(true, |bytes| is_classic(&bytes) || is_archive(&bytes))
 }
 
 /// Returns whether a file has the name of an archive and is not a bundle.
@@ -379,7 +379,12 @@ pub fn looks_classic(path: &Path) -> bool {
     if is_offline(path) {
         return is_classic_name(path);
     }
-    first_bytes(path).map_or(true, |b| matches!(b[..], [b'C', b'D', b'F', 1 | 2 | 5, ..]))
+    first_bytes(path).map_or(true, |bytes| is_classic(&bytes))
+}
+
+/// Returns whether a file with these first bytes is a classic netCDF file.
+fn is_classic(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'C', b'D', b'F', 1 | 2 | 5, ..])
 }
 
 /// `x.nc` becomes `x.nc.nc3z`.
