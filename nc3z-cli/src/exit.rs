@@ -1,6 +1,6 @@
 //! Exit codes.
 
-use crate::output::progress::interrupted;
+use crate::output::signals::interrupted;
 use std::cmp::Ordering;
 use std::process::ExitCode;
 

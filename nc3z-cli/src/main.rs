@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     if matches!(cli.command, Command::FilterWorker) {
         return if nc3z_filters::worker_main().is_ok() { Exit::Done } else { Exit::Failed }.into();
     }
-    output::progress::catch_signals();
+    output::signals::catch_signals();
     let exit = start(&cli, &matches).and_then(|()| run(&cli));
     let exit = exit.unwrap_or_else(|e| {
         if output::streams::is_reader_gone(&e) {

@@ -35,7 +35,7 @@ pub(crate) fn set_up(cli: &Cli) -> Result<()> {
     }
     let program = std::env::current_exe().context("find the program that calls plug-ins")?;
     let mut launcher =
-        Launcher::new(program, ["filter-worker"]).with_cancel(crate::output::progress::interrupted);
+        Launcher::new(program, ["filter-worker"]).with_cancel(crate::output::signals::interrupted);
     if let Ok(seconds) = std::env::var(PATIENCE_VARIABLE) {
         let seconds =
             seconds.parse().with_context(|| format!("{PATIENCE_VARIABLE}: `{seconds}` is not a number"))?;

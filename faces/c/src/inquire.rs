@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "symbols that C programs call")]
 
 use crate::code::{Code, Failure, Result, call};
-use crate::handle::{find, nc3z_file};
+use crate::open::{find, nc3z_file};
 use crate::pointers::{Sized0, buffer, fill, put, put_all, put_text, text};
 use nc3z_c_common::{Fit, c_name, convert, find_attribute, find_dimension, find_variable};
 use nc3z_format::NcType;

@@ -5,8 +5,8 @@
 //! recognized.
 
 mod code;
-mod handle;
 mod inquire;
+mod open;
 mod pointers;
 mod read;
 mod source;
@@ -14,12 +14,12 @@ mod versions;
 mod whole;
 
 pub use code::{nc3z_abi_version, nc3z_code_name, nc3z_last_error, nc3z_version};
-pub use handle::{nc3z_close, nc3z_file, nc3z_open, nc3z_open_memory, nc3z_open_options, nc3z_open_source};
 pub use inquire::{
     nc3z_attribute, nc3z_attribute_id, nc3z_attribute_values, nc3z_dimension, nc3z_dimension_id,
     nc3z_fill_value, nc3z_info, nc3z_inquire, nc3z_type_size, nc3z_variable, nc3z_variable_id,
     nc3z_variable_shape,
 };
+pub use open::{nc3z_close, nc3z_file, nc3z_open, nc3z_open_memory, nc3z_open_options, nc3z_open_source};
 pub use read::{nc3z_read, nc3z_read_original};
 pub use source::nc3z_source;
 pub use versions::{nc3z_version_info, nc3z_version_text, nc3z_versions};

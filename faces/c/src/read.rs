@@ -3,8 +3,8 @@
 #![expect(unsafe_code, reason = "symbols that C programs call")]
 
 use crate::code::{Code, Failure, call};
-use crate::handle::{find, nc3z_file};
 use crate::inquire::{check_rank, nc_type, told, variable};
+use crate::open::{find, nc3z_file};
 use crate::pointers::{buffer, list};
 use nc3z_c_common::{Asked, Fault, Read, check_strided};
 use nc3z_format::classic::VarId;

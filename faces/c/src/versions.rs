@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "symbols that C programs call")]
 
 use crate::code::{Failure, Result, call};
-use crate::handle::{find, nc3z_file};
+use crate::open::{find, nc3z_file};
 use crate::pointers::{Sized0, fill, put, put_text, structure};
 use nc3z_c_common::Opened;
 use nc3z_reader::Version;

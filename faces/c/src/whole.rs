@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "symbols that C programs call")]
 
 use crate::code::{Code, Failure, Result, call, note};
-use crate::handle::{find, nc3z_file, path};
+use crate::open::{find, nc3z_file, path};
 use crate::pointers::{Sized0, fill, structure};
 use nc3z_c_common::{enter_pool, verify};
 use nc3z_writer::{AtomicFile, Preset, WriterOptions, archive_file};

@@ -79,7 +79,7 @@ pub(crate) fn retire(args: &RetireArgs) -> Result<Exit> {
         text::size(bytes),
         count(left, "file")
     );
-    Ok(if crate::output::progress::interrupted() { Exit::Interrupted } else { console.worst.get() })
+    Ok(if crate::output::signals::interrupted() { Exit::Interrupted } else { console.worst.get() })
 }
 
 /// Compares a catalogue with archives.

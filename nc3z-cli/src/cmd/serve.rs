@@ -4,7 +4,7 @@ use super::view_log::Log;
 use crate::args::ServeArgs;
 use crate::cmd::subset::history::moment;
 use crate::exit::Exit;
-use crate::output::progress::interrupted;
+use crate::output::signals::interrupted;
 use crate::output::streams::Stdout;
 use crate::output::{set_quiet, text};
 use anyhow::{Context, Result};

@@ -1,6 +1,6 @@
 //! `-` as the name of an input: standard input.
 
-use crate::output::progress::while_blocked;
+use crate::output::signals::while_blocked;
 use anyhow::Result;
 use nc3z_reader::source::SharedSource;
 use std::path::Path;

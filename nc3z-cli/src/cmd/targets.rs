@@ -1,7 +1,8 @@
 //! Which file becomes which ([`nc3z_collections::tree::walk`]), with the walk's notices printed.
 
 use super::{member, url};
-use crate::output::progress::{while_blocked, while_working};
+use crate::output::progress::while_working;
+use crate::output::signals::while_blocked;
 use anyhow::Result;
 use nc3z_collections::tree::ErrorKind;
 use nc3z_collections::tree::patterns::Named;

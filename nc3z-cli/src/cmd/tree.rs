@@ -2,7 +2,8 @@
 
 use crate::args::{PassedOverArg, SkipArg};
 use crate::exit::Exit;
-use crate::output::progress::{Progress, interrupted};
+use crate::output::progress::Progress;
+use crate::output::signals::interrupted;
 use crate::output::tells_more;
 use nc3z_collections::tree::links;
 use nc3z_collections::tree::manifest::relist::{Replaced, relist};

@@ -5,6 +5,7 @@ pub(crate) mod streams;
 pub(crate) mod failure;
 pub(crate) mod message;
 pub(crate) mod progress;
+pub(crate) mod signals;
 pub(crate) mod status_line;
 pub(crate) mod table;
 pub(crate) mod target;

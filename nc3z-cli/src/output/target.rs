@@ -1,6 +1,6 @@
 //! The output of a command that writes one file: a file that appears complete or not at all, or standard output.
 
-use super::progress::while_blocked;
+use super::signals::while_blocked;
 use super::streams::Stdout;
 use crate::cmd::{outputs, stdin};
 use anyhow::{Context, Result, bail};

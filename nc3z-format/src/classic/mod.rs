@@ -9,21 +9,21 @@
 
 pub mod arrange;
 pub mod encode;
+mod foreign;
 pub mod header;
 mod history;
 pub mod layout;
 pub mod parse;
 mod regions;
 mod related;
-mod sniff;
 mod warning;
 
 pub use arrange::{Arrangement, arrange};
 pub use encode::encode;
+pub use foreign::{Foreign, sniff};
 pub use header::{Attribute, DimId, Dimension, Header, NumRecs, VarId, Variable, Version};
 pub use layout::{Layout, RecordPlace, Records, Run, Slot, VarLayout};
 pub use parse::{Parse, Parsed, parse, parse_prefix};
 pub use regions::{Gaps, Segment, SegmentKind};
 pub use related::with_related;
-pub use sniff::{Foreign, sniff};
 pub use warning::Warning;

@@ -11,8 +11,8 @@ use std::cell::Cell;
 use nom::bytes::streaming::take;
 use nom::number::streaming::{be_u32, be_u64};
 
+use super::foreign::sniff;
 use super::header::{Attribute, DimId, Dimension, Header, NumRecs, Variable, Version};
-use super::sniff::sniff;
 use crate::bytes::spaced_hex;
 use crate::error::{Error, Result};
 use crate::limits::Limits;

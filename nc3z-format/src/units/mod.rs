@@ -5,7 +5,7 @@
 //! and is refused here.
 
 mod calendar;
-mod moment;
+mod dates;
 mod parse;
 mod table;
 mod text_times;
@@ -13,7 +13,7 @@ mod time;
 mod utc;
 
 pub use calendar::{Calendar, Date};
-pub use moment::{Moment, Period, Span};
+pub use dates::{Moment, Period, Span};
 pub use text_times::TextTimes;
 pub use time::TimeUnit;
 pub use utc::utc;

@@ -1,7 +1,7 @@
 //! Times since a date: `days since 2000-01-01 06:00 +01:00`.
 
 use super::calendar::{Calendar, Date, SWITCH};
-use super::moment::{MICROSECONDS_OF_DAY, Moment, reference};
+use super::dates::{MICROSECONDS_OF_DAY, Moment, reference};
 use super::{Conversion, UnitError, clean};
 use std::cmp::Ordering;
 

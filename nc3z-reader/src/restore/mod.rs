@@ -23,15 +23,13 @@ pub use original::OriginalSource;
 pub use stream::RestoreStream;
 
 use crate::archive::Archive;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::monitor::Monitor;
-use digest::Stream;
+use digest::{Stream, differs};
 use md5::Md5;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::constants::REQUIRED_LOST;
-use nc3z_format::bytes::hex;
 use nc3z_format::damage::LOST;
-use nc3z_format::digest::DigestRecord;
 use sha2::{Digest as _, Sha256};
 use std::fs::File;
 use std::io::Write;
@@ -118,34 +116,6 @@ impl Archive {
         }
     }
 
-    /// Compares the content digests, which are complete, with the recorded ones.
-    fn check_content(
-        &self,
-        stream: Stream<'_>,
-        recorded: &DigestRecord,
-        monitor: &dyn Monitor,
-    ) -> Result<()> {
-        let wanted = DigestRequest { content: true, sha256: false, tree: false };
-        let found = digest::finish(stream, self.header(), self.layout(), &self.original(), wanted, monitor)?;
-        let variables = self.header().variables.iter().zip(recorded.variables.iter().zip(&found.variables));
-        for (variable, (expected, found)) in variables {
-            if expected != found {
-                let name = String::from_utf8_lossy(&variable.name);
-                return Err(differs(
-                    &format!("content digest of `{}`", name.escape_debug()),
-                    expected,
-                    found,
-                ));
-            }
-        }
-        match (&recorded.content, &found.content) {
-            (Some(expected), Some(found)) if expected != found => {
-                Err(differs("content digest", expected, found))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Refuses an archive that holds lost tiles by its trailer, unless fill values are requested. The trailer counts even if no tile
     /// is lost.
     ///
@@ -176,37 +146,4 @@ impl Archive {
         })?;
         Ok(RestoreReport { len, sha256: sha.finalize().into(), matches_record: false })
     }
-
-    fn check_digest(&self, mut restored: RestoreReport) -> Result<RestoreReport> {
-        if !self.filled().is_empty() {
-            // The file is not the original, and the archive does not say it is.
-            return Ok(restored);
-        }
-        restored.matches_record = self.check_recorded(&restored.sha256)?;
-        Ok(restored)
-    }
-
-    /// Compares a SHA-256 of the restored bytes with the recorded one. Returns false if none is recorded.
-    ///
-    /// # Errors
-    /// The recorded digest differs.
-    pub fn check_recorded(&self, found: &[u8; 32]) -> Result<bool> {
-        let Some(expected) = self.digest().sha256() else { return Ok(false) };
-        if expected != *found {
-            return Err(ErrorKind::Digest { expected: hex(&expected), found: hex(found) }.into());
-        }
-        Ok(true)
-    }
-}
-
-/// The error for a recorded digest that differs from that of the restored bytes.
-fn differs(what: &str, expected: &[u8], found: &[u8]) -> Error {
-    FormatError::corrupt(
-        "rebuilt original",
-        None,
-        "digest on record",
-        format!("{what} {}", hex(expected)),
-        hex(found),
-    )
-    .into()
 }

@@ -2,7 +2,7 @@
 
 use super::scan::{Axis, Bounds, Coordinate, CoordinateForm};
 use crate::error::{Error, Result};
-use crate::master::values::{put_double, text};
+use crate::master::conform::{put_double, text};
 use nc3z_format::NcType;
 use nc3z_format::units::{Calendar, Conversion, TimeUnit, conversion, dates_after_switch};
 use std::ops::Range;

@@ -7,7 +7,7 @@ use super::{Made, Report, Rules, url_of};
 use crate::error::{Error, Result};
 use crate::file::as_aggregation;
 use crate::fragments::Notes;
-use crate::master::values::{Conform, text};
+use crate::master::conform::{Conform, text};
 use crate::master::{FileRef, MasterArray};
 use crate::write::NewAggregation;
 use nc3z_format::Hyperslab;

@@ -59,7 +59,7 @@ fn read_whole(m: &Array, rules: &Rules) -> Result<Vec<u8>> {
         return Ok(bytes);
     }
     let fill = NcType::Double.default_fill();
-    let conform = crate::master::values::Conform::new(
+    let conform = crate::master::conform::Conform::new(
         v.header(),
         NcType::Double,
         fill,

@@ -3,7 +3,7 @@
 use super::axis::JoinedAxis;
 use super::scan::{Coordinate, unshared};
 use crate::error::{Error, Result};
-use crate::master::values::put_double;
+use crate::master::conform::put_double;
 use crate::write::{NewAggregation, NewVariable, free};
 use nc3z_format::NcType;
 

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::file::as_aggregation;
 use crate::fragments::fingerprint;
-use crate::master::values::{doubles, packing, text};
+use crate::master::conform::{doubles, packing, text};
 use nc3z_format::NcType;
 use nc3z_format::classic::Attribute;
 use nc3z_format::decode_value::{Decoding, Shown};

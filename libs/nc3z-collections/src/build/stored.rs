@@ -2,7 +2,7 @@
 
 use super::join::{Group, own_text};
 use super::{Report, attributes};
-use crate::master::values::text;
+use crate::master::conform::text;
 use crate::write::attribute;
 use nc3z_format::NcType;
 use nc3z_format::classic::Attribute;

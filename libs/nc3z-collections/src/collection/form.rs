@@ -2,7 +2,7 @@
 
 use super::head::{Head, STORAGE};
 use crate::build::promote_all;
-use crate::master::values::{Conform, Since, Units};
+use crate::master::conform::{Conform, Since, Units};
 use crate::write::text_attribute;
 use nc3z_format::NcType;
 use nc3z_format::classic::Attribute;

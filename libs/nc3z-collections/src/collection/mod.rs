@@ -20,7 +20,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-pub use crate::master::values::Since;
+pub use crate::master::conform::Since;
 pub use form::Form;
 pub use group::{Group, groups, without_records};
 pub use head::{Head, c_names};

@@ -4,7 +4,7 @@
 use super::strings::Strings;
 use super::{Read, fill_of, master_of};
 use crate::error::{Error, Result};
-use crate::master::values::{Conform, text};
+use crate::master::conform::{Conform, text};
 use crate::master::{Data, FileRef, MAX_PARTITIONS, Partition, PartitionList, SubArray, UnitsOf};
 use nc3z_format::NcType;
 use nc3z_format::units::Conversion;

@@ -17,7 +17,7 @@ pub use source::Aggregation;
 use crate::error::{Error, Result};
 use crate::fragments::{Fragments, Options};
 use crate::master::MasterArray;
-use crate::master::values::text;
+use crate::master::conform::text;
 use nc3z_format::classic::{Header, VarId, Variable};
 use nc3z_reader::Dataset;
 use std::collections::{BTreeMap, BTreeSet};

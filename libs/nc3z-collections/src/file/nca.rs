@@ -3,7 +3,7 @@
 use super::described::Described as Text;
 use super::{Read, master_of, part};
 use crate::error::{Error, Result};
-use crate::master::values::text;
+use crate::master::conform::text;
 use crate::master::{Data, FileRef, Indices, MAX_PARTITIONS, MasterArray, Partition, SubArray, UnitsOf};
 use nc3z_format::Limits;
 use nc3z_format::classic::VarId;

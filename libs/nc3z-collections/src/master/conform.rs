@@ -1,298 +1,232 @@
-//! Binds one partition to the variable of its sub-array: maps the dimensions, and converts the values.
+//! Converts values of a fragment to the master's: unpacked, in its units and type, missing values as its fill
+//! value.
 
-use super::copy::strides;
-use super::values::{self, Conform, text};
-use super::{Data, FileRef, Indices, MasterArray, Partition, SubArray, UnitsOf};
 use crate::error::{Error, Result};
-use crate::fragments::Fragments;
-use nc3z_format::Hyperslab;
-use nc3z_format::units;
-use nc3z_reader::{Dataset, Variable};
+use nc3z_format::NcType;
+use nc3z_format::classic::{Attribute, Variable};
+use nc3z_format::decode_value::{Decoding, Number, digits};
+use nc3z_format::units::{Conversion, TimeUnit};
 
-/// A partition that can be read.
-pub(super) struct Bound {
-    variable: Variable,
-    file: String,
-    axes: Vec<Axis>,
-    conform: Conform,
+/// The conversion of one variable's values to the master's form.
+#[derive(Debug, Clone)]
+pub(crate) struct Conform {
+    from: NcType,
+    to: NcType,
+    decoding: Decoding,
+    units: Units,
+    fill: Vec<u8>,
 }
 
-/// A dimension of a sub-array as stored.
-struct Axis {
-    /// The corresponding dimension of the master.
-    master: Option<usize>,
-    /// True where its direction is opposite to the master's.
-    reversed: bool,
-    /// The indices that belong to the partition.
-    indices: Indices,
+/// The units of conformed values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Units {
+    /// The units of the master, by this conversion.
+    By(Conversion),
+    /// Microseconds in the calendar of the values, which are times since a date.
+    Moments(Since),
 }
 
-/// A run of indices along one stored dimension, and its position in the output.
-struct Run {
-    start: u64,
-    count: u64,
-    stride: i64,
-    at: usize,
+/// The date from which microseconds are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Since {
+    /// 1970-01-01.
+    Unix,
+    /// 0001-01-01. xarray reads dates of the standard calendar before 1582 by a date before 1582 only.
+    YearOne,
 }
 
-/// The requested indices along one of the master's dimensions. They count from the start of the partition.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RequestedIndices {
-    pub(super) start: u64,
-    pub(super) count: u64,
-    pub(super) stride: i64,
-}
-
-impl Bound {
-    /// Binds the sub-array of a partition of this `extent` to the variable in its file.
-    pub(super) fn new(
-        master: &MasterArray,
-        partition: &Partition,
-        sub: &SubArray,
-        extent: &[u64],
-        files: &Fragments,
-        dataset: &Dataset,
-    ) -> Result<Self> {
-        let file = match &sub.file {
-            FileRef::Own => files.own_name(),
-            FileRef::Uri(uri) => uri.clone(),
-        };
-        let wrong = |what: String| Error::fragment(&file, what);
-        let name = sub.variable.strip_prefix('/').unwrap_or(&sub.variable);
-        let variable = dataset.variable(name).map_err(|e| wrong(e.to_string()))?;
-        let wrong = |what: String| Error::fragment(&file, format!("variable `{name}`: {what}"));
-        if let Some(shape) = sub.shape.as_deref().filter(|shape| *shape != variable.shape()) {
-            return Err(wrong(format!(
-                "its shape is {:?}, the aggregation says {shape:?}",
-                variable.shape()
-            )));
+impl Since {
+    /// The unit of the times.
+    pub(crate) fn units(self) -> &'static str {
+        match self {
+            Since::Unix => "microseconds since 1970-01-01",
+            Since::YearOne => "microseconds since 0001-01-01",
         }
-        let axes = axes(master, partition, variable.shape(), extent).map_err(wrong)?;
-        let attribute = |n: &str| variable.attribute(n).map(text);
-        let (units, calendar) = match &partition.units {
-            UnitsOf::Variable => (attribute("units"), attribute("calendar")),
-            UnitsOf::Given { units, calendar } => (units.clone(), calendar.clone()),
-        };
-        let calendar = calendar.or_else(|| master.calendar.clone());
-        if let (UnitsOf::Given { units, .. }, Some(own)) = (&partition.units, attribute("units")) {
-            let own_calendar = attribute("calendar").or_else(|| calendar.clone());
-            let same = |told: &str| {
-                let found = units::conversion(&own, own_calendar.as_deref(), told, calendar.as_deref());
-                own == told || found.is_ok_and(|c| c.is_identity())
-            };
-            match (units, &master.units) {
-                (Some(told), _) if !same(told) => {
-                    return Err(wrong(format!("its units are `{own}`, the aggregation says `{told}`")));
-                }
-                (None, Some(master)) if !same(master) => files.note(format!(
-                    "fragment `{file}`: the units of `{name}` are `{own}`; the aggregation gives none, so `{master}` is assumed"
-                )),
-                _ => {}
+    }
+}
+
+impl Default for Units {
+    fn default() -> Self {
+        Units::By(Conversion::IDENTITY)
+    }
+}
+
+impl Conform {
+    /// Makes the conversion from a variable, as described in its header, to type, units and fill value of the
+    /// master.
+    ///
+    /// # Errors
+    /// A conversion between text and numbers; packing attributes that are not numbers.
+    pub(crate) fn new(from: &Variable, to: NcType, fill: &[u8], unit: Conversion) -> Result<Self, String> {
+        if (from.ty == NcType::Char) != (to == NcType::Char) {
+            return Err(format!("it has type {}, and the aggregation has type {to}", from.ty));
+        }
+        packing(from)?;
+        Ok(Conform::from_decoding(Decoding::without_bounds(from), to, fill.to_vec(), Units::By(unit)))
+    }
+
+    /// Makes the conversion from decoded numbers.
+    pub(crate) fn from_decoding(decoding: Decoding, to: NcType, fill: Vec<u8>, units: Units) -> Self {
+        Conform { from: decoding.ty(), to, decoding, units, fill }
+    }
+
+    /// Returns whether bytes are unchanged.
+    pub(crate) fn is_identity(&self) -> bool {
+        self.from == self.to
+            && !self.decoding.has_other_sign()
+            && !self.decoding.is_packed()
+            && self.units == Units::default()
+            && self.decoding.is_only_fill(&self.fill)
+    }
+
+    /// Converts values to the master's type. An error has the number of the value, and the reason.
+    pub(crate) fn apply(&self, bytes: Vec<u8>) -> Result<Vec<u8>, (usize, String)> {
+        if self.is_identity() {
+            return Ok(bytes);
+        }
+        let mut out = Vec::with_capacity(bytes.len() / self.from.size() * self.to.size());
+        for (n, item) in bytes.chunks_exact(self.from.size()).enumerate() {
+            let stored = self.decoding.stored(item);
+            let is_missing = self.decoding.is_missing(item);
+            // A NaN that no attribute names stays a NaN.
+            if is_missing
+                && (!stored.is_nan() || self.decoding.names_nan() || matches!(self.units, Units::Moments(_)))
+            {
+                out.extend_from_slice(&self.fill);
+                continue;
             }
-        }
-        let unit = match (&units, &master.units) {
-            (Some(from), Some(to)) => {
-                let found = units::conversion(from, calendar.as_deref(), to, master.calendar.as_deref());
-                found.map_err(|e| wrong(e.to_string()))?
+            let mut value = stored;
+            if self.decoding.is_packed() {
+                value = Number::Real(self.decoding.number(item));
             }
-            _ => units::Conversion::IDENTITY,
-        };
-        let conform = Conform::new(variable.header(), master.ty, &master.fill, unit).map_err(wrong)?;
-        Ok(Bound { variable, file, axes, conform })
-    }
-
-    /// Reads a part of the partition. Returns conformed values in the stored order of dimensions, and for
-    /// each of the master's dimensions the stride in them.
-    pub(super) fn read(&self, wanted: &[RequestedIndices]) -> Result<(Vec<u8>, Vec<usize>)> {
-        let runs: Vec<Vec<Run>> = self.axes.iter().map(|axis| axis.runs(wanted)).collect();
-        let counts: Vec<usize> =
-            runs.iter().map(|runs| runs.last().map_or(0, |r| r.at + in_memory(r.count))).collect();
-        let bytes = self.gather(&runs, &counts).map_err(|e| match e {
-            Error::Reader(e) => Error::inside(&self.file, e),
-            other => other,
-        })?;
-        let bytes = self.conform.apply(bytes).map_err(|(n, what)| {
-            values::misfit(
-                &self.file,
-                &self.variable.name(),
-                &format!("{what} (the {}th that is read)", n + 1),
-            )
-        })?;
-        let stored = strides(&counts);
-        let mut out = vec![0; wanted.len()];
-        for (axis, stride) in self.axes.iter().zip(stored) {
-            if let Some(d) = axis.master {
-                out[d] = stride;
-            }
-        }
-        Ok((bytes, out))
-    }
-
-    /// Reads the cross product of the runs.
-    fn gather(&self, runs: &[Vec<Run>], counts: &[usize]) -> Result<Vec<u8>> {
-        let slab = |pick: &[usize]| {
-            let each = || runs.iter().zip(pick).map(|(runs, n)| &runs[*n]);
-            let starts: Vec<u64> = each().map(|r| r.start).collect();
-            let (lens, steps): (Vec<u64>, Vec<i64>) = each().map(|r| (r.count, r.stride)).unzip();
-            Hyperslab::new(starts, lens, steps)
-        };
-        let mut pick = vec![0; runs.len()];
-        if runs.iter().all(|runs| runs.len() == 1) {
-            return Ok(self.variable.read_bytes(&slab(&pick)?)?);
-        }
-        let size = self.variable.ty().size();
-        let mut out = vec![0; counts.iter().product::<usize>() * size];
-        let to = strides(counts);
-        loop {
-            let bytes = self.variable.read_bytes(&slab(&pick)?)?;
-            let here: Vec<usize> =
-                runs.iter().zip(&pick).map(|(runs, n)| in_memory(runs[*n].count)).collect();
-            let from = strides(&here);
-            let ways: Vec<_> = (0..here.len())
-                .map(|d| super::copy::Way { count: here[d], from: from[d], to: to[d] })
-                .collect();
-            let at = runs.iter().zip(&pick).zip(&to).map(|((runs, n), to)| runs[*n].at * to).sum();
-            super::copy::copy(&ways, size, &bytes, &mut out, at);
-            let Some(d) = (0..pick.len()).rev().find(|d| pick[*d] + 1 < runs[*d].len()) else {
-                return Ok(out);
-            };
-            pick[d] += 1;
-            pick[d + 1..].fill(0);
-        }
-    }
-
-    /// Returns the number of bytes of the file's variable that a part of the partition is read from.
-    pub(super) fn bytes_of(&self, wanted: &[RequestedIndices]) -> u64 {
-        wanted.iter().map(|w| w.count).product::<u64>() * self.variable.ty().size() as u64
-    }
-
-    pub(super) fn file(&self) -> &str {
-        &self.file
-    }
-}
-
-fn in_memory(n: u64) -> usize {
-    usize::try_from(n).expect("a part of an output that is in memory")
-}
-
-impl Axis {
-    /// Returns the stored indices of a request as runs, in the order of the request.
-    fn runs(&self, wanted: &[RequestedIndices]) -> Vec<Run> {
-        let Some(d) = self.master else {
-            return vec![Run { start: self.indices.at(0), count: 1, stride: 1, at: 0 }];
-        };
-        let RequestedIndices { start, count, stride } = wanted[d];
-        let extent = self.indices.count();
-        // Modulo 2^64; the result is right, since the request is inside the partition.
-        let nth = |i: u64| {
-            let n = start.wrapping_add(stride.cast_unsigned().wrapping_mul(i));
-            self.indices.at(if self.reversed { extent - 1 - n } else { n })
-        };
-        if let Indices::Range { step, .. } = self.indices {
-            let stride = stride.wrapping_mul(step) * if self.reversed { -1 } else { 1 };
-            return vec![Run { start: nth(0), count, stride: if count < 2 { 1 } else { stride }, at: 0 }];
-        }
-        let mut runs: Vec<Run> = Vec::new();
-        for i in 0..count {
-            let index = nth(i);
-            if let Some(run) = runs.last_mut() {
-                let step = index.wrapping_sub(
-                    run.start.wrapping_add(run.stride.cast_unsigned().wrapping_mul(run.count - 1)),
-                );
-                let step = step.cast_signed();
-                if (run.count == 1 && step != 0) || (run.count > 1 && step == run.stride) {
-                    (run.count, run.stride) = (run.count + 1, step);
-                    continue;
+            match self.units {
+                Units::By(unit) if unit.is_identity() => {}
+                Units::By(unit) => value = Number::Real(unit.apply(value.real())),
+                Units::Moments(since) => {
+                    value = Number::Whole(self.moment(value, since).map_err(|what| (n, what))?);
                 }
             }
-            runs.push(Run { start: index, count: 1, stride: 1, at: in_memory(i) });
+            put(value, self.to, &mut out).map_err(|what| (n, what))?;
         }
-        runs
+        Ok(out)
     }
 }
 
-/// Finds the master's dimensions among those of a sub-array, and checks lengths.
-fn axes(
-    master: &MasterArray,
-    partition: &Partition,
-    shape: &[u64],
-    extent: &[u64],
-) -> Result<Vec<Axis>, String> {
-    let indices: Vec<Indices> = match &partition.part {
-        None => shape.iter().map(|len| Indices::all(*len)).collect(),
-        Some(part) => part.clone(),
+impl Conform {
+    /// The microseconds of a time.
+    fn moment(&self, value: Number, since: Since) -> Result<i128, String> {
+        let unit = self.decoding.time().ok_or("its unit of time is unknown")?;
+        let zero = TimeUnit::parse(since.units(), unit.calendar()).ok().and_then(|zero| zero.moment(0.0));
+        let zero = zero.expect("every calendar has these days");
+        let moment = match value {
+            Number::Whole(n) => unit.moment_of_integer(n),
+            Number::Real(x) => unit.moment(x),
+        };
+        moment.map(|moment| moment.microseconds_from(&zero)).ok_or_else(|| match value {
+            Number::Whole(n) => format!("{n} is too far away for a date"),
+            Number::Real(x) => format!("{} is too far away for a date", digits(x)),
+        })
+    }
+}
+
+/// Returns `scale_factor` and `add_offset` of a variable. None where they change nothing.
+///
+/// # Errors
+/// One of them is not a single number, so that the meaning of the values is not known.
+pub(crate) fn packing(v: &Variable) -> Result<Option<(f64, f64)>, String> {
+    for name in ["scale_factor", "add_offset"] {
+        let is_number = |a: &Attribute| a.count() == 1 && a.ty != NcType::Char;
+        if v.attribute(name.as_bytes()).is_some_and(|a| !is_number(a)) {
+            return Err(format!("its attribute `{name}` is not one number"));
+        }
+    }
+    Ok(Decoding::without_bounds(v).packing())
+}
+
+/// The text of an attribute, without the zeros and blanks at its end.
+pub(crate) fn text(a: &Attribute) -> String {
+    let text = String::from_utf8_lossy(&a.values);
+    text.trim_end_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned()
+}
+
+/// The elements of a variable as doubles.
+pub(crate) fn doubles(ty: NcType, bytes: &[u8]) -> Vec<f64> {
+    bytes.chunks_exact(ty.size()).map(|item| Number::for_type(ty, item).real()).collect()
+}
+
+/// Appends a number as big-endian bytes of a type that can hold it. A fraction is an error for an integer
+/// type.
+pub(crate) fn put_double(value: f64, ty: NcType, out: &mut Vec<u8>) -> Result<(), String> {
+    put(Number::Real(value), ty, out)
+}
+
+fn put(value: Number, ty: NcType, out: &mut Vec<u8>) -> Result<(), String> {
+    match ty {
+        NcType::Double => out.extend_from_slice(&exact(value, value.real(), ty)?.to_be_bytes()),
+        NcType::Float => {
+            let x = value.real();
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "rounded to the master's type; what overflows is refused"
+            )]
+            let y = x as f32;
+            if y.is_infinite() && x.is_finite() {
+                return Err(format!("{x} does not fit float"));
+            }
+            exact(value, y.into(), ty)?;
+            out.extend_from_slice(&y.to_be_bytes());
+        }
+        _ => {
+            let n = whole(value, ty)?;
+            macro_rules! fit {
+                ($t:ty) => {
+                    <$t>::try_from(n)
+                        .map(|n| out.extend_from_slice(&n.to_be_bytes()))
+                        .map_err(|_| format!("{n} does not fit {ty}"))
+                };
+            }
+            match ty {
+                NcType::Byte => fit!(i8),
+                NcType::Short => fit!(i16),
+                NcType::Int => fit!(i32),
+                NcType::Int64 => fit!(i64),
+                NcType::UShort => fit!(u16),
+                NcType::UInt => fit!(u32),
+                NcType::UInt64 => fit!(u64),
+                _ => fit!(u8),
+            }?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the floating-point number that stands for a value, which an integer must equal.
+fn exact(value: Number, number: f64, ty: NcType) -> Result<f64, String> {
+    match value {
+        #[expect(clippy::cast_possible_truncation, reason = "integers of 64 bits are far below 2^127")]
+        Number::Whole(n) if number as i128 != n => Err(format!("{n} is not a value of type {ty}")),
+        _ => Ok(number),
+    }
+}
+
+/// Returns the integer that a value equals up to rounding.
+fn whole(value: Number, ty: NcType) -> Result<i128, String> {
+    let x = match value {
+        Number::Whole(n) => return Ok(n),
+        Number::Real(x) => x,
     };
-    if indices.len() != shape.len() {
-        return Err(format!("its shape is {shape:?}, and the part of it has {} dimensions", indices.len()));
+    let near = x.round();
+    if !x.is_finite() || (x - near).abs() > 1e-9 * x.abs().max(1.0) || near.abs() > 1e30 {
+        return Err(format!("{x} is not a value of type {ty}"));
     }
-    if let Some((i, len)) = indices.iter().zip(shape).find(|(i, len)| !i.lies_in(**len)) {
-        return Err(format!("its shape is {shape:?}, and the part {i:?} is outside a dimension of {len}"));
-    }
-    let counts: Vec<u64> = indices.iter().map(Indices::count).collect();
-    let masters: Vec<Option<usize>> = match &partition.dimensions {
-        Some(names) if names.len() != shape.len() => {
-            return Err(format!(
-                "its shape is {shape:?}, and the aggregation gives it the dimensions {names:?}"
-            ));
-        }
-        Some(names) => {
-            let found = names.iter().map(|name| master.dimensions.iter().position(|m| m == name));
-            let found: Vec<_> = found.collect();
-            for (n, d) in found.iter().enumerate() {
-                if d.is_some() && found[..n].contains(d) {
-                    return Err(format!("the aggregation gives it the dimension `{}` twice", names[n]));
-                }
-            }
-            found
-        }
-        None => align(&counts, extent)
-            .ok_or_else(|| format!("its shape is {counts:?}, its place in the aggregation has {extent:?}"))?,
-    };
-    for (d, len) in extent.iter().enumerate() {
-        let stored = masters.iter().position(|m| *m == Some(d)).map_or(1, |n| counts[n]);
-        if stored != *len {
-            let dim = &master.dimensions[d];
-            return Err(format!("it has length {stored} along `{dim}`, its place in the aggregation {len}"));
-        }
-    }
-    if let Some(n) = (0..masters.len()).find(|n| masters[*n].is_none() && counts[*n] != 1) {
-        return Err(format!(
-            "a dimension that the aggregation does not have has length {}, not 1",
-            counts[n]
-        ));
-    }
-    let stored_names = partition.dimensions.as_deref().unwrap_or(&[]);
-    let axes = masters.into_iter().zip(indices).enumerate().map(|(n, (d, indices))| {
-        let name = stored_names.get(n).or_else(|| d.map(|d| &master.dimensions[d]));
-        let reversed = name.is_some_and(|name| partition.reversed.contains(name));
-        Axis { master: d, reversed, indices }
-    });
-    Ok(axes.collect())
+    #[expect(clippy::cast_possible_truncation, reason = "a whole number below 1e30")]
+    Ok(near as i128)
 }
 
-/// Maps the master's dimensions, in order, to stored ones. Dimensions of length 1 may be missing in the file.
-fn align(counts: &[u64], extent: &[u64]) -> Option<Vec<Option<usize>>> {
-    if counts.len() == extent.len() {
-        return Some((0..counts.len()).map(Some).collect());
-    }
-    // Dimensions of length 1 are interchangeable: only longer ones have to match.
-    let longer = |lens: &[u64]| -> Vec<usize> { (0..lens.len()).filter(|n| lens[*n] != 1).collect() };
-    let (stored, wanted) = (longer(counts), longer(extent));
-    let alike = stored.iter().map(|n| counts[*n]).eq(wanted.iter().map(|d| extent[*d]));
-    if !alike || counts.len() > extent.len() {
-        return None;
-    }
-    let mut ones = (0..extent.len()).filter(|d| extent[*d] == 1);
-    let mut longer = wanted.into_iter();
-    Some(counts.iter().map(|count| if *count == 1 { ones.next() } else { longer.next() }).collect())
-}
-
-impl Partition {
-    /// The sub-array, if the partition refers to one.
-    pub fn sub_array(&self) -> Option<&SubArray> {
-        match &self.data {
-            Data::Array(sub) => Some(sub),
-            _ => None,
-        }
-    }
+/// The error of a value in a fragment.
+pub(crate) fn misfit(file: &str, variable: &str, what: &str) -> Error {
+    Error::fragment(
+        file,
+        format!("variable `{variable}`: the value {what}; the aggregation needs a wider type"),
+    )
 }

@@ -4,13 +4,13 @@
 //! the part of it that the partition uses. It is *conformed* when it has the master's order and direction of
 //! dimensions, units, type and fill value.
 
-mod conform;
+mod bound;
+pub(crate) mod conform;
 mod copy;
 pub(crate) mod cut;
 mod read;
 #[cfg(test)]
 mod tests;
-pub(crate) mod values;
 
 pub use read::Touched;
 

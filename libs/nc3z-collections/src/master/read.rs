@@ -1,7 +1,7 @@
 //! Reads hyperslabs of a master array: finds the partitions that a hyperslab meets, and reads several of them
 //! at once.
 
-use super::conform::{Bound, RequestedIndices};
+use super::bound::{Bound, RequestedIndices};
 use super::copy::{Way, copy, strides};
 use super::{Data, FileRef, MasterArray, Partition};
 use crate::error::{Error, Result};

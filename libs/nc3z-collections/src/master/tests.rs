@@ -188,7 +188,7 @@ impl Case {
         let ty = packing.as_ref().map_or(NcType::Double, |p| p.ty);
         let mut bytes = Vec::new();
         for x in values {
-            crate::master::values::put_double(x, ty, &mut bytes).unwrap();
+            crate::master::conform::put_double(x, ty, &mut bytes).unwrap();
         }
         let double = |name: &str, x: f64| {
             (x != f64::from(name == "scale_factor")).then(|| attribute(name, NcType::Double, x.to_be_bytes()))

@@ -3,7 +3,8 @@
 use super::console::report;
 use crate::args::ArchiveArgs;
 use crate::exit::Exit;
-use crate::output::progress::{Progress, while_blocked};
+use crate::output::progress::Progress;
+use crate::output::signals::while_blocked;
 use crate::output::streams::Stdout;
 use anyhow::{Context, Result, bail};
 use nc3z_reader::source::open_regular;

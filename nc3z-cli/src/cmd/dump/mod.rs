@@ -3,7 +3,7 @@
 use crate::args::{DumpArgs, Language};
 use crate::cmd::named::{self, Opens as _};
 use crate::exit::Exit;
-use crate::output::progress::while_blocked;
+use crate::output::signals::while_blocked;
 use crate::output::streams::Stdout;
 use crate::output::text;
 use crate::selection::noted;

@@ -4,7 +4,8 @@ pub(super) mod history;
 
 use crate::args::SubsetArgs;
 use crate::exit::Exit;
-use crate::output::progress::{Progress, interrupted};
+use crate::output::progress::Progress;
+use crate::output::signals::interrupted;
 use crate::output::target::{Content, Target};
 use crate::output::text;
 use crate::selection::noted;

@@ -14,7 +14,8 @@ use super::{
 use crate::args::{OpenArgs, VerifyArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::failure::Failure;
-use crate::output::progress::{Progress, interrupted};
+use crate::output::progress::Progress;
+use crate::output::signals::interrupted;
 use crate::output::streams::Stdout;
 use crate::output::table::count;
 use crate::output::{report_error, set_level, tells, text};

@@ -1,6 +1,6 @@
 //! The catalogue: the digest and the checksum of every shard. It is spread over packets, and the packets have their own parity.
 
-use super::group::{Member, Threads, recover};
+use super::reconstruct::{Member, Threads, recover};
 use crate::error::{Error, Result};
 use crate::source::ByteSource;
 use nc3z_format::Error as FormatError;

@@ -10,10 +10,10 @@
 
 mod catalogue;
 mod check;
-mod group;
 mod judge;
 mod locate;
 mod read_repair;
+mod reconstruct;
 mod repair;
 mod slots;
 

@@ -7,8 +7,8 @@
 
 use super::catalogue::{Catalogue, RepairedPackets};
 use super::check::{group_of, has_damaged_slots, shard_check};
-use super::group::Threads;
 use super::locate::{Located, locate};
+use super::reconstruct::Threads;
 use super::repair::group_shards;
 use super::slots::slots_of;
 use super::{is_lost, readable};

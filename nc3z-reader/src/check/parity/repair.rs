@@ -2,7 +2,7 @@
 
 use super::catalogue::Catalogue;
 use super::check::{ParityReport, group_of, shard_check};
-use super::group::{Member, Threads, recover};
+use super::reconstruct::{Member, Threads, recover};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::source::ByteSource;

@@ -2,6 +2,7 @@
 //! its bytes and the content digests. It runs in parallel, in the memory of a restore.
 
 mod aliased;
+mod recorded;
 mod stream;
 
 use crate::archive::Archive;
@@ -12,6 +13,7 @@ use crate::parallel;
 use crate::source::ByteSource;
 use nc3z_format::classic::{Header, Layout};
 use nc3z_format::digest::{Hash, Root, content_root, encode_tree, variable_digest};
+pub(super) use recorded::differs;
 pub(super) use stream::Stream;
 
 /// Bytes of a classic file that are read at a time.

@@ -1,4 +1,4 @@
-//! Moments: a date and a time of day in a calendar, how they are written, and periods such as `2000-02`.
+//! Dates: a date and a time of day in a calendar (`Moment`), how it is written and parsed, and periods such as `2000-02`.
 
 use super::calendar::{Calendar, Date};
 use std::ops::Range;
