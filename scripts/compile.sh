@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Cargo's compiler for the workspace's crates in CI (RUSTC_WORKSPACE_WRAPPER, scripts/workspace.sh): compiles, and looks at the same source with
+# Cargo's compiler for the workspace's crates in the tests' build (RUSTC_WORKSPACE_WRAPPER, scripts/workspace.sh): compiles, and looks at the same source with
 # Clippy and rustdoc, with the dependencies that were compiled already. `cargo clippy` and `cargo doc` would check all of them once more.
 #
 # Neither fails the build. What they say, and with which code they ended, is in NC3Z_LOOKED_AT: clippy/ and rustdoc/, two files for each crate, and
@@ -9,18 +9,18 @@ set -uo pipefail
 code=$?
 rustc=$1
 shift
-name= hash= test= previous= source=
+name= kind= test= previous= source=
 plain=()
 for argument in "$@"; do
     keep=true
     case $previous in
         --crate-name) name=$argument ;;
+        --crate-type) kind=$argument ;;
         --out-dir) keep='' ;;
     esac
     case $argument in
         --error-format=* | --json=* | --emit=* | --out-dir) keep='' ;;
         --test) test=test ;;
-        extra-filename=*) hash=${argument#extra-filename=} ;;
         */src/lib.rs | */src/main.rs) source=$argument ;;
     esac
     [ -z "$keep" ] || plain+=("$argument")
@@ -31,7 +31,7 @@ if [ "$code" != 0 ] || [ -z "$name" ] || [ "$name" = ___ ]; then exit "$code"; f
 
 # look TOOL COMMAND...: runs it, with the crate's arguments in it, and keeps what it says.
 look() {
-    local said=$NC3Z_LOOKED_AT/$1/$name$hash${test:+-test}
+    local said=$NC3Z_LOOKED_AT/$1/$CARGO_PKG_NAME.$name${kind:+.$kind}${test:+.test}
     mkdir -p "${said%/*}"
     shift
     "$@" >"$said.said" 2>&1

@@ -5,7 +5,7 @@
 #   scripts/public-api.sh           compare; 1 if the surface has changed, with the difference
 #   scripts/public-api.sh --write   write the list
 #
-# One pass of rustdoc serves both: it writes JSON, from which scripts/public-api lists the surface. In CI it was made with the build
+# One pass of rustdoc serves both: it writes JSON, from which scripts/public-api lists the surface. It is made with the build
 # (scripts/compile.sh). RUSTC_BOOTSTRAP lets the stable rustdoc write it; it is set for rustdoc alone, since crates' build scripts look at it
 # and would run again. Where this rustdoc's JSON is of a version that the list's library does not read, this script says so and ends with 77
 # (skipped), or with 1 where PUBLIC_API_REQUIRED=1.
@@ -25,31 +25,11 @@ esac
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+# What is compiled already is not looked at again.
+cargo build "${workspace[@]}" --quiet --lib --bins
 sound=0
-if [ "${CI:-}" = true ]; then
-    documents=$NC3Z_LOOKED_AT/doc
-    what_was_said rustdoc || sound=1
-else
-    documents=$target/doc-json
-    mkdir -p "$target/tools"
-    rustdoc=$target/tools/rustdoc
-    # The facade crate and the tool are both named nc3z, so each package has its own directory.
-    cat >"$scratch/rustdoc" <<EOF
-#!/usr/bin/env bash
-arguments=() previous=
-for argument in "\$@"; do
-    case \$previous in -o | --out-dir) argument=$documents/\$CARGO_PKG_NAME ;; esac
-    arguments+=("\$argument")
-    previous=\$argument
-done
-RUSTC_BOOTSTRAP=1 exec ${RUSTDOC:-rustdoc} "\${arguments[@]}"
-EOF
-    # Cargo documents anew what another rustdoc has documented, and goes by the time of the file.
-    cmp -s "$scratch/rustdoc" "$rustdoc" || install -m 755 "$scratch/rustdoc" "$rustdoc"
-    RUSTDOC=$rustdoc RUSTDOCFLAGS="-D warnings -Z unstable-options --output-format json" \
-        cargo doc "${workspace[@]}" --exclude nc3z-python --exclude public-api-list --no-deps --quiet
-fi
-cargo build "${workspace[@]}" --quiet --bin public-api-list
+documents=$NC3Z_LOOKED_AT/doc
+what_was_said rustdoc || sound=1
 
 changed=0
 for crate in $crates; do

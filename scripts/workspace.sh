@@ -4,10 +4,8 @@
 export PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 workspace=(--workspace --features nc3z-reader/ndarray,nc3z/ndarray)
 # A clean checkout is built once: what only later builds need costs a fifth of the time, and Clippy and rustdoc look at each crate as it is compiled.
-if [ "${CI:-}" = true ]; then
-    export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
-    export RUSTC_WORKSPACE_WRAPPER=$PWD/scripts/compile.sh NC3Z_LOOKED_AT=${CARGO_TARGET_DIR:-$PWD/target}/looked-at
-fi
+export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
+export RUSTC_WORKSPACE_WRAPPER=$PWD/scripts/compile.sh NC3Z_LOOKED_AT=${CARGO_TARGET_DIR:-$PWD/target}/looked-at
 # what_was_said TOOL: prints the findings of TOOL for each crate, or that there are none. TOOL must have run.
 what_was_said() {
     local code verdict=0 looked=0

@@ -14,7 +14,7 @@ from pathlib import Path
 from common import NIGHT, Case, Moments, finish, missing, nc3z, need_program, start, wait_for
 from test_trees import HDF5, classic
 
-FILES = 400 if NIGHT else 60
+FILES = 400 if NIGHT else 24
 
 
 class Campaign(Case):
@@ -30,7 +30,7 @@ class Campaign(Case):
         return done
 
     def plan(self, *args, code=0, unit=None):
-        unit = unit or f"{10 * self.len}"
+        unit = unit or f"{(10 if NIGHT else 4) * self.len}"
         return json.loads(self.run_here("plan", "--json", *args, "data", "-o", "camp", "--unit", unit, code=code).stdout)
 
     def units(self):

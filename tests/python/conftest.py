@@ -36,6 +36,24 @@ def archives(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def workers():
+    """Two processes of Dask, which all tests share: they take seconds to start."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(workers):
+    """While the test runs, Dask computes in other processes by default."""
+    from distributed import Client
+
+    with Client(workers) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
 def big(tmp_path_factory):
     """A file whose whole read is worth several threads: f4 field(time=48, lat=181, lon=360), and its archive."""
     import numpy as np

@@ -445,8 +445,8 @@ def total(ds):
     return float(ds.tas.mean())
 
 
-def test_dask(year):
-    from distributed import Client, LocalCluster
+def test_dask(year, workers):
+    from distributed import Client
 
     wanted = oracle(in_order(year)).compute()
     found = nc3z.open_collection(year, chunks={"time": 5}).dataset
@@ -454,7 +454,7 @@ def test_dask(year):
     assert len(found.tas.data.dask) == 12 + 1
     for scheduler in ("synchronous", "threads", "processes"):
         xr.testing.assert_identical(found.compute(scheduler=scheduler), wanted)
-    with LocalCluster(n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None) as cluster, Client(cluster) as client:
+    with Client(workers) as client:
         xr.testing.assert_identical(found.compute(), wanted)
         np.testing.assert_allclose(found.tas.mean(("time", "lon")).compute(), wanted.tas.mean(("time", "lon")), rtol=1e-6)
         lazy = nc3z.open_collection(year).dataset

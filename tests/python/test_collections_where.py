@@ -40,14 +40,14 @@ def test_values_are_those_of_where(archives, condition):
         xr.testing.assert_identical(found.isel(key).compute(), wanted.isel(key))
 
 
-def test_conditions_in_other_processes(archives):
-    from distributed import Client, LocalCluster
+def test_conditions_in_other_processes(archives, workers):
+    from distributed import Client
 
     wanted = oracle(sorted((archives / "data").glob("*.nc"))).load()
     wanted = wanted.where(wanted.tas > 300)
     found = nc3z.open_collection(archives / "s.catalog.nc3z", where="tas > 300", chunks={"time": 7}).dataset
     xr.testing.assert_identical(found.compute(scheduler="processes"), wanted)
-    with LocalCluster(n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None) as cluster, Client(cluster):
+    with Client(workers):
         xr.testing.assert_identical(found.compute(), wanted)
 
 

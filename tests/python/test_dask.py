@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import xarray as xr
 from conftest import CLASSIC
-from distributed import Client, LocalCluster
 from test_collections import TOOL
 
 import nc3z
@@ -21,14 +20,6 @@ from nc3z.dask import archive_tree
 
 #: A thousand where the tests may take long.
 ARCHIVES = int(os.environ.get("NC3Z_TEST_ARCHIVES", "40"))
-
-
-@pytest.fixture(scope="module")
-def client():
-    with LocalCluster(
-        n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None
-    ) as cluster, Client(cluster) as client:
-        yield client
 
 
 @pytest.fixture

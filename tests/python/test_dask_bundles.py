@@ -9,7 +9,6 @@ import time
 
 import pytest
 import xarray as xr
-from distributed import Client, LocalCluster
 from test_collections import FILL, TOOL, month, oracle, run, tool, write
 
 import nc3z
@@ -31,13 +30,12 @@ def originals(tree):
 
 
 @pytest.mark.parametrize("by", ["client", "scheduler"])
-def test_bundles_with_catalogs(tree, tmp_path, by):
+def test_bundles_with_catalogs(tree, tmp_path, by, request):
     out, told = tmp_path / "out", []
     size = 3 * (tree / "2001" / "0.nc").stat().st_size + 100
     options = {"target_nbytes": size, "program": TOOL, "on_result": told.append}
     if by == "client":
-        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
-            done = bundle_tree(tree, out, client=client, **options)
+        done = bundle_tree(tree, out, client=request.getfixturevalue("client"), **options)
     else:
         done = bundle_tree(tree, out, **options)
     assert not done.failed and len(done.done) == len(told) == 3 and [b.files for b in done.done] == [3, 3, 3]
