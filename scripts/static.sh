@@ -29,8 +29,11 @@ unsigned long _Unwind_GetIP(void *context) { (void)context; return 0; }\n' >targ
     RUSTFLAGS+=" -C linker=musl-gcc -C link-self-contained=no -C link-arg=-Wl,--no-dynamic-linker -L native=target/no-unwinder"
     build_std+=(-Zbuild-std-features=)
 fi
+# With the list of its crates in it, which `cargo audit bin` compares with the advisories.
+cargo=(cargo)
+if cargo auditable --version >/dev/null 2>&1; then cargo+=(auditable); else echo "the binary has no list of its crates: no cargo-auditable (cargo install cargo-auditable)"; fi
 # Without `mount` and `serve`, which the limit has no room for.
-cargo build "${other[@]}" "${build_std[@]}" --profile static -p nc3z-cli --no-default-features --features plot,remote --target "$target"
+"${cargo[@]}" build "${other[@]}" "${build_std[@]}" --profile static -p nc3z-cli --no-default-features --features plot,remote --target "$target"
 binary=$folder/$target/static/nc3z
 if ldd "$built/static/nc3z" 2>&1 | grep -q '=>'; then echo "$built/static/nc3z is linked dynamically"; exit 1; fi
 # The binary never unwinds, so the tables of C and of the standard library for it are unused.
@@ -41,6 +44,18 @@ echo "$binary.stripped: $size bytes, by $("${RUSTC:-rustc}" --version)"
 [ "$size" -lt 12000000 ] || { echo "it is larger than 12 MB"; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+if [ ${#cargo[@]} = 2 ]; then
+    objcopy -O binary --only-section=.dep-v0 "$binary.stripped" "$work/crates"
+    python3 - "$work/crates" <<'PY'
+import json
+import sys
+import zlib
+
+names = {crate["name"] for crate in json.loads(zlib.decompress(open(sys.argv[1], "rb").read()))["packages"]}
+assert {"nc3z-cli", "zstd-sys"} <= names, names
+print(f"it names its {len(names)} crates")
+PY
+fi
 "$binary.stripped" archive -q testdata/classic/coads_climatology.cdf -o "$work/x.nc3z"
 "$binary.stripped" restore -q "$work/x.nc3z" -o "$work/x.nc"
 cmp testdata/classic/coads_climatology.cdf "$work/x.nc"
