@@ -34,7 +34,7 @@ impl Appender {
 
     /// Opens the bundle at `path`.
     pub(crate) fn of_bundle(path: &Path) -> Result<Self> {
-        Self::open_with(path, &bundle_options(false))
+        Self::open_with(path, &bundle_options(None))
     }
 
     fn open_with(path: &Path, options: &WriterOptions) -> Result<Self> {

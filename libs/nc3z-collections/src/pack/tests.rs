@@ -29,6 +29,11 @@ fn name(text: &str) -> Vec<u8> {
 /// A CDF-1 file: `lat` of three floats that are the same in all files, `t(time, x)` as records with two bytes of padding each, and bytes
 /// behind its end.
 fn file(n: usize, records: usize, tail: &[u8]) -> Vec<u8> {
+    titled(&format!("{n:04}"), n, records, tail)
+}
+
+/// The file with a title, whose length is a multiple of 4.
+fn titled(title: &str, n: usize, records: usize, tail: &[u8]) -> Vec<u8> {
     let mut head = b"CDF\x01".to_vec();
     head.extend(word(records));
     head.extend([word(10), word(3)].concat());
@@ -38,8 +43,8 @@ fn file(n: usize, records: usize, tail: &[u8]) -> Vec<u8> {
     }
     head.extend([word(12), word(1)].concat());
     head.extend(name("title"));
-    head.extend([word(2), word(4)].concat());
-    head.extend(format!("{n:04}").as_bytes());
+    head.extend([word(2), word(title.len())].concat());
+    head.extend(title.as_bytes());
     head.extend([word(11), word(3)].concat());
     let header_len = head.len() + 32 + (8 + 4 + 4 + 8 + 12) + (4 + 4 + 8 + 8 + 12) + 4 + 8;
     let header_len = header_len.next_multiple_of(4) + 64;
@@ -242,6 +247,20 @@ fn a_run_that_was_killed_before_its_commit_leaves_the_bundle() {
     }
     // With all of its bytes the new end counts, whatever the slots say.
     assert_eq!(open([&before[..slots], &after[slots..]].concat()).len(), 16);
+}
+
+#[test]
+fn long_headers_are_in_long_tiles() {
+    let title = |n: usize| (0..15_000).map(|i| format!("{:04}", (i * (n + 7)) % 9973)).collect::<String>();
+    let tree = tree((0..40).map(|n| titled(&title(n), n, 5, b"")).collect());
+    let (before, after) = grown(&tree, 38);
+    for (bytes, count) in [(before, 38), (after, 40)] {
+        let table = Dataset::from_source(Arc::new(MemorySource::new(bytes.clone())), &OpenOptions::default());
+        let table = table.unwrap();
+        let headers = table.variable("header_bytes").unwrap();
+        assert_eq!((headers.shape()[0] > 2 << 20, headers.tiles().unwrap().count()), (true, 2));
+        tree.check(&open(bytes), 0..count);
+    }
 }
 
 /// All cases with `NC3Z_EXHAUSTIVE=1`, otherwise a sample of them.
