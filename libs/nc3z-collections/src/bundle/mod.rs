@@ -110,7 +110,8 @@ impl Bundle {
     /// Returns whether a file on disk is a bundle, whatever its name is. False if it cannot be read.
     pub fn is_file(path: &Path) -> bool {
         let opened = || nc3z_reader::source::open(path, false).ok();
-        path.is_file() && opened().is_some_and(|source| Self::is_bundle(&source).unwrap_or(false))
+        let is_bundle = |source| Container::may_be(&source) && Self::is_bundle(&source).unwrap_or(false);
+        path.is_file() && opened().is_some_and(is_bundle)
     }
 
     /// Returns whether a dataset is the table of a bundle.

@@ -3,12 +3,15 @@
 use super::content::Content;
 use super::member::{Head, HeadKind};
 use super::read::{Catalog, Table};
-use super::table::{Axis, Column, MAX_MEMBERS, is_bundle, wrong};
+use super::table::{Axis, Column, MAX_MEMBERS, has_bundle_mark, is_bundle, wrong};
 use crate::bundle::inside;
 use crate::error::Result;
 use crate::pack::PackedRow;
 use bytes::Bytes;
+use nc3z_format::archive::short::is_short;
+use nc3z_format::archive::{SUPERBLOCK_LEN, Slot, Superblock, unpack};
 use nc3z_format::classic::Header;
+use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Archive, Dataset};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,6 +25,8 @@ const FETCHED_TOGETHER: u64 = 100_000;
 const HEADERS_TOGETHER: u64 = 10_000;
 /// The maximal length in bytes of the header of a packed member.
 const MAX_HEADER: u64 = 4 << 20;
+/// A longer head copy is not decoded to look for the mark of bundles: the archive is opened.
+const LONG_HEAD: u32 = 1 << 20;
 /// Rows that are read at a time.
 const STEP: u64 = 1 << 20;
 
@@ -76,6 +81,34 @@ impl Container {
     /// Returns whether a header is that of a bundle.
     pub(crate) fn is_one(header: &Header) -> bool {
         is_bundle(header)
+    }
+
+    /// Returns false if a file is an archive in the short form, or one of one generation whose header does not have the mark of bundles.
+    /// That takes the superblock and the head copy, a third of the work of opening the archive. True for all other files.
+    pub(crate) fn may_be(source: &SharedSource) -> bool {
+        let mut start = [0; SUPERBLOCK_LEN];
+        if source.len() < start.len() as u64 || source.read_into(0, &mut start).is_err() {
+            return true;
+        }
+        // The short form has the SHA-256 of the classic file, and that of a bundle's table is never computed.
+        if is_short(&start) {
+            return false;
+        }
+        let Ok(superblock) = Superblock::decode(&start) else { return true };
+        let (stored, decoded) = (superblock.head_stored_len, superblock.head_decoded_len);
+        let is_first = |slot: &Slot| match slot {
+            Slot::Empty => true,
+            Slot::Whole(slot) => slot.generation == 1,
+            Slot::Damaged => false,
+        };
+        if !superblock.slots.0.iter().all(is_first) || stored.max(decoded) > LONG_HEAD {
+            return true;
+        }
+        let Ok(head) = source.read_at(SUPERBLOCK_LEN as u64, stored as usize) else { return true };
+        if stored == decoded {
+            return has_bundle_mark(&head);
+        }
+        unpack(&head, decoded.into()).map_or(true, |head| has_bundle_mark(&head))
     }
 
     /// Opens the bundle in an archive. Nothing more is read.

@@ -346,6 +346,11 @@ pub(super) fn is_bundle(header: &Header) -> bool {
     is_marked(header) && header.attribute(BUNDLE_MARK.0.as_bytes()).is_some()
 }
 
+/// Returns whether the bytes of a header have the name of a bundle's mark.
+pub(super) fn has_bundle_mark(header: &[u8]) -> bool {
+    memchr::memmem::find(header, BUNDLE_MARK.0.as_bytes()).is_some()
+}
+
 /// Checks the version of a bundle.
 pub(super) fn check_bundle(header: &Header) -> Result<()> {
     let found = header.attribute(BUNDLE_MARK.0.as_bytes()).map(|mark| mark.values.as_slice());

@@ -4,6 +4,7 @@ use crate::bundle::Bundle;
 use crate::tree::offline::{is_classic_name, is_netcdf_name, is_offline};
 use crate::tree::refusal::Refusal;
 use crate::tree::{Error, FileKind, Other, Result};
+use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::platform::path_of;
 use nc3z_reader::source::special_name;
 use nc3z_writer::is_temporary_name;
@@ -265,7 +266,9 @@ pub fn visit(root: &Path, wanted: &dyn Fn(&Path) -> bool, with: &mut dyn FnMut(V
                 }
             }
         }
-        if entry.path().is_dir() {
+        // Of a link, the target counts.
+        let is_link = entry.path_is_symlink();
+        if entry.file_type().is_dir() || is_link && entry.path().is_dir() {
             continue;
         }
         if is_temporary_name(entry.file_name()) {
@@ -273,7 +276,7 @@ pub fn visit(root: &Path, wanted: &dyn Fn(&Path) -> bool, with: &mut dyn FnMut(V
             continue;
         }
         // Checked before anything opens it: opening a named pipe would wait for a writer.
-        if let Some(what) = entry.metadata().ok().and_then(|meta| special_name(meta.file_type())) {
+        if let Some(what) = special_name(entry.file_type()) {
             with(Visited::Notice(Notice { path: entry.path().to_owned(), what: Skipped::Special(what) }));
             with(other(FileKind::Special(what)));
             continue;
@@ -352,7 +355,7 @@ pub fn is_netcdf(path: &Path) -> bool {
     if is_offline(path) {
         return is_netcdf_name(path);
     }
-    let is_archive = |bytes: &[u8]| bytes == nc3z_format::archive::constants::MAGIC && !Bundle::is_file(path);
+    let is_archive = |bytes: &[u8]| bytes == MAGIC && !Bundle::is_file(path);
     first_bytes(path).map_or(true, |bytes| is_classic(&bytes) || is_archive(&bytes))
 }
 
