@@ -7,7 +7,7 @@
 
 use super::commit::commit_state;
 use super::history::add_dropped;
-use super::input::Input;
+use super::rewritten::Input;
 use crate::atomic::AtomicFile;
 use crate::error::Result;
 use crate::executor::copy_tiles;

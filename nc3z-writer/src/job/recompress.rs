@@ -4,7 +4,7 @@
 //! The bytes come from the old archive ([`Archive::original`]): no file is restored to disk.
 
 use super::history::metadata_alone;
-use super::input::Input;
+use super::rewritten::Input;
 use crate::build::{Build, Built};
 use crate::error::{ErrorKind, Result};
 use crate::job::archive::check_unchanged;

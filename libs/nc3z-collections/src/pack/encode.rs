@@ -2,7 +2,7 @@
 
 use super::choose::Member;
 use super::columns::Columns;
-use super::group::{Group, PackedRow};
+use super::read::{Group, PackedRow};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use nc3z_reader::OpenOptions;

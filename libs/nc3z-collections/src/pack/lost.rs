@@ -1,7 +1,7 @@
 //! Lost tiles of a group: which parts of its members they are, and the values that replace them.
 
 use super::arrays::Own;
-use super::group::PackedMember;
+use super::read::PackedMember;
 use crate::error::{Error, Result};
 use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;

@@ -15,16 +15,16 @@ mod arrays;
 mod choose;
 mod columns;
 mod encode;
-mod group;
 mod listing;
 mod lost;
 mod order;
 mod original;
+mod read;
 mod write;
 
-pub(crate) use group::PackedRow;
-pub use group::{Group, PackedMember};
 pub use lost::LostPart;
+pub(crate) use read::PackedRow;
+pub use read::{Group, PackedMember};
 pub use write::PackOptions;
 pub(crate) use write::add;
 

@@ -1,8 +1,8 @@
 //! Tests packed bundles as a whole: members are restored exactly, also after appending, damage, truncation or
 //! forgery.
 
-use super::group::{Group, PackedRow};
 use super::listing::{Listing, Place};
+use super::read::{Group, PackedRow};
 use super::*;
 use crate::bundle::{Append, Bundle, BundleOptions, Bundled, write_bundle};
 use bytes::Bytes;

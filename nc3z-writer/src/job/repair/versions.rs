@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::generation::{InPlace, Medium, slots};
 use crate::job::gc::{Collected, Keep, LostEnd, collect, metadata_of, next};
 use crate::job::history::dropped;
-use crate::job::input::Input;
+use crate::job::rewritten::Input;
 use crate::options::WriterOptions;
 use crate::source_digests::hash;
 use nc3z_format::archive::constants::REQUIRED_LOST;
