@@ -2,6 +2,7 @@
 
 use hyper::StatusCode;
 use nc3z_look::part::PartError;
+use nc3z_mount::view::fragment_of;
 use nc3z_reader::ErrorKind;
 use std::io;
 
@@ -45,7 +46,14 @@ impl From<nc3z_reader::Error> for Failure {
             ErrorKind::Format(e) if !e.is_corrupt() => StatusCode::BAD_REQUEST,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        Failure::new(status, one_line(&e.with_causes()))
+        // The error names the place on this machine. The client gets the name that the aggregation has.
+        let message = match fragment_of(&e) {
+            Some(fragment) => format!(
+                "the server cannot read the fragment {fragment} of the aggregation; `nc3z list` of the aggregation says why"
+            ),
+            None => e.with_causes(),
+        };
+        Failure::new(status, one_line(&message))
     }
 }
 

@@ -11,7 +11,7 @@ use hyper::header::{
     ETAG, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED,
 };
 use nc3z_format::bytes::hex;
-use nc3z_mount::view::{Handle, State};
+use nc3z_mount::view::{FragmentsState, Handle, Presented, State, fragment_of};
 use nc3z_mount::{Attr, View};
 use nc3z_reader::{Archive, Dataset, DigestRequest};
 use std::collections::HashMap;
@@ -19,6 +19,7 @@ use std::ffi::OsString;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 /// The maximal length of an original whose digest is computed if it is not recorded. Longer ones are
 /// identified by their state.
@@ -100,13 +101,24 @@ impl OpenFile {
         self.files.options.reply_len
     }
 
-    /// The file as a data set.
-    pub(crate) fn dataset(&self) -> Answer<Dataset> {
-        let found = self.handle.dataset(Path::new(&self.name), &self.files.options.open);
-        found.map_err(|e| match self.handle.archive() {
-            Some(_) => e.into(),
-            None => Failure::bad(format!("{} is not a classic netCDF file: {e}", self.name)),
-        })
+    /// The file as a data set, for a reply that is made from it.
+    pub(crate) fn derived(&self) -> Answer<Derived> {
+        let found = self.files.view.dataset(&self.handle, Path::new(&self.name), &self.files.options.open);
+        let Presented { dataset, fragments } = found.map_err(|e| match self.handle.archive() {
+            None if fragment_of(&e).is_none() => {
+                Failure::bad(format!("{} is not a classic netCDF file: {e}", self.name))
+            }
+            _ => e.into(),
+        })?;
+        let (own, version) = (self.tag(), nc3z_format::VERSION);
+        let own = own.trim_end_matches('"');
+        let (etag, modified) = match fragments {
+            FragmentsState::None => (Some(format!("{own}-{version}\"")), Some(self.attr.modified)),
+            // The time of the newest fragment says nothing about one that was replaced by an older file.
+            FragmentsState::Known(state) => (Some(format!("{own}-{}-{version}\"", hex(&state[..16]))), None),
+            FragmentsState::Unknown => (None, None),
+        };
+        Ok(Derived { dataset, etag, modified })
     }
 
     /// Returns a tag that changes if any byte changes.
@@ -118,33 +130,14 @@ impl OpenFile {
         format!("\"{tag}\"")
     }
 
-    /// Returns the tag of a reply that this version of the server makes from the file.
-    pub(crate) fn derived_tag(&self) -> String {
-        let tag = self.tag();
-        format!("{}-{}\"", tag.trim_end_matches('"'), nc3z_format::VERSION)
-    }
-
-    fn modified(&self) -> Option<String> {
-        http_date(self.attr.modified)
-    }
-
-    /// Evaluates the conditions of a request. Returns a reply if the conditions already decide it.
+    /// Evaluates the conditions of a request for its bytes. Returns a reply if the conditions already decide it.
     pub(crate) fn judged(&self, conditions: &Conditions, etag: &str) -> Option<Reply> {
-        let status = match conditions.verdict(&self.validators(etag)) {
-            Verdict::Answer => return None,
-            Verdict::NotModified => StatusCode::NOT_MODIFIED,
-            Verdict::Failed => StatusCode::PRECONDITION_FAILED,
-        };
-        Some(self.validated(Reply::new(status, Content::None), etag))
+        judged(conditions, &self.validators(etag))
     }
 
-    /// Adds the validators to a reply, for later conditional requests.
+    /// Adds the validators of its bytes to a reply.
     pub(crate) fn validated(&self, reply: Reply, etag: &str) -> Reply {
-        let reply = reply.with_text(ETAG, etag);
-        match self.modified() {
-            Some(date) => reply.with_text(LAST_MODIFIED, &date),
-            None => reply,
-        }
+        validated(reply, &self.validators(etag))
     }
 
     /// The archive of an original.
@@ -154,7 +147,53 @@ impl OpenFile {
 
     /// The values that conditions of a request are compared with.
     pub(crate) fn validators<'a>(&self, etag: &'a str) -> Validators<'a> {
-        Validators { etag, modified: Some(self.attr.modified) }
+        Validators { etag: Some(etag), modified: Some(self.attr.modified) }
+    }
+}
+
+/// A data set of which replies are made, and the validators of these.
+pub(crate) struct Derived {
+    pub(crate) dataset: Dataset,
+    /// The tag of what this version of the server makes of the file and its fragments. None if their state is not known.
+    pub(crate) etag: Option<String>,
+    modified: Option<SystemTime>,
+}
+
+impl Derived {
+    /// Evaluates the conditions of a request. Returns a reply if the conditions already decide it.
+    pub(crate) fn judged(&self, request: &Request) -> Option<Reply> {
+        judged(&conditions(request), &self.validators())
+    }
+
+    /// Adds the validators to a reply, for later conditional requests.
+    pub(crate) fn validated(&self, reply: Reply) -> Reply {
+        validated(reply, &self.validators())
+    }
+
+    fn validators(&self) -> Validators<'_> {
+        Validators { etag: self.etag.as_deref(), modified: self.modified }
+    }
+}
+
+/// Returns a reply if the conditions already decide it.
+fn judged(conditions: &Conditions, validators: &Validators<'_>) -> Option<Reply> {
+    let status = match conditions.verdict(validators) {
+        Verdict::Answer => return None,
+        Verdict::NotModified => StatusCode::NOT_MODIFIED,
+        Verdict::Failed => StatusCode::PRECONDITION_FAILED,
+    };
+    Some(validated(Reply::new(status, Content::None), validators))
+}
+
+/// Adds the validators to a reply.
+fn validated(reply: Reply, validators: &Validators<'_>) -> Reply {
+    let reply = match validators.etag {
+        Some(etag) => reply.with_text(ETAG, etag),
+        None => reply,
+    };
+    match validators.modified.and_then(http_date) {
+        Some(date) => reply.with_text(LAST_MODIFIED, &date),
+        None => reply,
     }
 }
 

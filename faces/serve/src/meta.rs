@@ -1,7 +1,7 @@
 //! Metadata as JSON: the output of `nc3z info --json`, with the values of the attributes.
 
 use crate::failure::{Answer, Failure};
-use crate::files::{OpenFile, conditions};
+use crate::files::OpenFile;
 use crate::reply::Reply;
 use crate::request::Request;
 use hyper::StatusCode;
@@ -14,11 +14,11 @@ const VALUES_LEN: usize = 16 << 20;
 
 /// The JSON of a data set.
 pub(crate) fn answer(file: &OpenFile, request: &Request) -> Answer<Reply> {
-    let etag = file.derived_tag();
-    if let Some(reply) = file.judged(&conditions(request), &etag) {
+    let derived = file.derived()?;
+    if let Some(reply) = derived.judged(request) {
         return Ok(reply);
     }
-    let dataset = file.dataset()?;
+    let dataset = &derived.dataset;
     let header = dataset.header();
     let len: usize = header
         .variables
@@ -30,11 +30,11 @@ pub(crate) fn answer(file: &OpenFile, request: &Request) -> Answer<Reply> {
     if len > VALUES_LEN {
         return Err(Failure::too_long(len as u64, VALUES_LEN as u64));
     }
-    let info = Info::new(text::safe(&file.name), &dataset)?;
+    let info = Info::new(text::safe(&file.name), dataset)?;
     let mut found = Vec::new();
     let details = Details { attributes: Some(&attributes_json), ..Details::default() };
     let written = info.write_json(details, &mut found);
     written.map_err(|e| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))?;
     let reply = Reply::whole(StatusCode::OK, "application/json", found.into());
-    Ok(file.validated(reply, &etag).with_ranges(false))
+    Ok(derived.validated(reply).with_ranges(false))
 }

@@ -65,8 +65,8 @@ fn number(digits: &str) -> Option<u64> {
 
 /// The values that conditions are compared with.
 pub(crate) struct Validators<'a> {
-    /// The entity tag with its quotes.
-    pub(crate) etag: &'a str,
+    /// The entity tag with its quotes. None if the content has no known state.
+    pub(crate) etag: Option<&'a str>,
     pub(crate) modified: Option<SystemTime>,
 }
 
@@ -114,7 +114,7 @@ impl Conditions {
     pub(crate) fn range_holds(&self, of: &Validators<'_>) -> bool {
         let Some(condition) = self.range.as_deref().map(str::trim) else { return true };
         if condition.starts_with('"') || condition.starts_with("W/") {
-            return condition == of.etag;
+            return Some(condition) == of.etag;
         }
         // Dates have a resolution of one second. A date that differs, even an older one, means another file.
         let same = date(condition).zip(of.modified).is_some_and(|(a, b)| seconds(a) == seconds(b));
@@ -124,11 +124,11 @@ impl Conditions {
 }
 
 /// True if the list has the tag.
-fn has_tag(list: &str, etag: &str, weak: bool) -> bool {
+fn has_tag(list: &str, etag: Option<&str>, weak: bool) -> bool {
     list.trim() == "*"
         || list.split(',').map(str::trim).any(|tag| {
             let strong = if weak { tag.strip_prefix("W/").unwrap_or(tag) } else { tag };
-            strong == etag
+            Some(strong) == etag
         })
 }
 

@@ -3,7 +3,7 @@
 use crate::dap::{self, Asked};
 use crate::failure::{Answer, Failure};
 use crate::file_bytes;
-use crate::files::{Files, OpenFile, conditions};
+use crate::files::{Files, OpenFile};
 use crate::listing;
 use crate::meta;
 use crate::metrics::Metrics;
@@ -125,11 +125,11 @@ impl Site {
 
 /// Returns a part of a data set as a file, as CSV or as numbers.
 fn part(file: &OpenFile, face: Face, request: &Request) -> Answer<Reply> {
-    let etag = file.derived_tag();
-    if let Some(reply) = file.judged(&conditions(request), &etag) {
+    let derived = file.derived()?;
+    if let Some(reply) = derived.judged(request) {
         return Ok(reply);
     }
-    let asked = Asked::new(file, file.dataset()?, request)?;
+    let asked = Asked::new(file, derived.dataset.clone(), request)?;
     let limit = file.reply_len();
     let (pieces, len, kind): (Box<dyn Pieces>, _, _) = match face {
         Face::Csv => {
@@ -147,7 +147,7 @@ fn part(file: &OpenFile, face: Face, request: &Request) -> Answer<Reply> {
         }
     };
     let reply = Reply::pieces(StatusCode::OK, pieces, len, request.is_head())?.with_text(CONTENT_TYPE, kind);
-    Ok(file.validated(reply, &etag).with_ranges(false))
+    Ok(derived.validated(reply).with_ranges(false))
 }
 
 /// Returns the only requested part.

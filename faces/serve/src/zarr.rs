@@ -1,7 +1,7 @@
 //! A data set as a group of Zarr 3: documents, and chunks that are encoded when they are requested.
 
 use crate::failure::{Answer, Failure};
-use crate::files::{OpenFile, conditions};
+use crate::files::OpenFile;
 use crate::reply::Reply;
 use crate::request::Request;
 use hyper::StatusCode;
@@ -22,24 +22,24 @@ const LEVEL: i32 = 1;
 
 /// Answers a request for a key of the group.
 pub(crate) fn answer(file: &OpenFile, key: &[OsString], request: &Request) -> Answer<Reply> {
-    let etag = file.derived_tag();
-    if let Some(reply) = file.judged(&conditions(request), &etag) {
+    let derived = file.derived()?;
+    if let Some(reply) = derived.judged(request) {
         return Ok(reply);
     }
-    let dataset = file.dataset()?;
+    let dataset = &derived.dataset;
     let key: Option<Vec<&str>> = key.iter().map(|part| part.to_str()).collect();
     let key = key.ok_or_else(Failure::absent)?;
     let reply = match key[..] {
-        [] => Reply::whole(StatusCode::OK, "text/html; charset=utf-8", names(&file.name, &dataset).into()),
-        ["zarr.json"] => document(&group(&dataset)),
-        [name, "zarr.json"] => document(&array(&dataset, &variable(&dataset, name)?)),
+        [] => Reply::whole(StatusCode::OK, "text/html; charset=utf-8", names(&file.name, dataset).into()),
+        ["zarr.json"] => document(&group(dataset)),
+        [name, "zarr.json"] => document(&array(dataset, &variable(dataset, name)?)),
         [name, "c", ref index @ ..] => {
-            let bytes = chunk(&variable(&dataset, name)?, index)?;
+            let bytes = chunk(&variable(dataset, name)?, index)?;
             Reply::whole(StatusCode::OK, "application/octet-stream", bytes.into())
         }
         _ => return Err(Failure::absent()),
     };
-    Ok(file.validated(reply, &etag).with_ranges(false))
+    Ok(derived.validated(reply).with_ranges(false))
 }
 
 fn document(value: &Value) -> Reply {

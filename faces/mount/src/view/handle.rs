@@ -5,6 +5,7 @@ use super::ahead::Stride;
 use super::attr::{Signature, digest};
 use super::original::Original;
 use super::platform::{read_at, stat_of};
+use nc3z_collections::FragmentBase;
 use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, Dataset, OpenOptions};
 use std::fs::File;
@@ -23,7 +24,11 @@ pub struct State {
 
 /// An open file. It always reads the bytes of the file that was opened, even if the name is removed or
 /// replaced.
-pub struct Handle(What);
+pub struct Handle {
+    what: What,
+    /// The place in which the fragments of an aggregation are searched.
+    pub(super) base: FragmentBase,
+}
 
 enum What {
     Original(Arc<Original>, Mutex<Stride>),
@@ -34,16 +39,16 @@ enum What {
 }
 
 impl Handle {
-    pub(super) fn original(original: Arc<Original>) -> Self {
-        Handle(What::Original(original, Mutex::default()))
+    pub(super) fn original(original: Arc<Original>, base: FragmentBase) -> Self {
+        Handle { what: What::Original(original, Mutex::default()), base }
     }
 
-    pub(super) fn file(file: File) -> Self {
-        Handle(What::File(file))
+    pub(super) fn file(file: File, base: FragmentBase) -> Self {
+        Handle { what: What::File(file), base }
     }
 
-    pub(super) fn member(source: SharedSource, signature: Signature) -> Self {
-        Handle(What::Member(source, signature))
+    pub(super) fn member(source: SharedSource, signature: Signature, base: FragmentBase) -> Self {
+        Handle { what: What::Member(source, signature), base }
     }
 
     /// Returns the state of the file, as far as it is known without reading its bytes.
@@ -51,7 +56,7 @@ impl Handle {
     /// # Errors
     /// An error of the system.
     pub fn state(&self) -> io::Result<State> {
-        match &self.0 {
+        match &self.what {
             What::Original(original, _) => {
                 let id = digest(&[b"original", original.facts.content.bytes()]);
                 Ok(State { len: original.facts.len, id })
@@ -64,13 +69,13 @@ impl Handle {
         }
     }
 
-    /// Opens the file as a data set: an original, or a classic file that is shown unchanged. `path` is its
+    /// Opens the file as a data set: an original, or a classic file that is shown unchanged; an aggregation as stored. `path` is its
     /// name in messages.
     ///
     /// # Errors
     /// The file is not a classic netCDF file.
-    pub fn dataset(&self, path: &Path, options: &OpenOptions) -> nc3z_reader::Result<Dataset> {
-        let source: SharedSource = match &self.0 {
+    pub(super) fn stored(&self, path: &Path, options: &OpenOptions) -> nc3z_reader::Result<Dataset> {
+        let source: SharedSource = match &self.what {
             What::Original(original, _) => return Ok(original.archive.clone().into()),
             What::File(file) => {
                 let file = file.try_clone().map_err(|e| nc3z_reader::Error::io("open", Some(path), e))?;
@@ -83,7 +88,7 @@ impl Handle {
 
     /// Returns the archive of an original.
     pub fn archive(&self) -> Option<&Archive> {
-        match &self.0 {
+        match &self.what {
             What::Original(original, _) => Some(&original.archive),
             What::File(_) | What::Member(..) => None,
         }
@@ -94,7 +99,7 @@ impl Handle {
     /// # Errors
     /// Damaged bytes, which are logged; an error of the system.
     pub fn read(&self, view: &View, offset: u64, out: &mut [u8]) -> io::Result<usize> {
-        match &self.0 {
+        match &self.what {
             What::Original(original, stride) => {
                 let (ahead, len) = (&view.ahead, view.ahead.len(original));
                 let range =

@@ -14,6 +14,7 @@
 //! * **Time.** Nothing is cached of directories and plain files. Cached data of an archive are read again
 //!   when its file's length, times or inode change.
 
+mod aggregation;
 mod ahead;
 mod attr;
 mod event;
@@ -28,6 +29,7 @@ mod platform;
 mod tree;
 mod walk;
 
+pub use aggregation::{FragmentsState, Presented, fragment_of};
 pub use attr::{Attr, BLOCK_LEN, NodeKind};
 pub use event::Event;
 pub use handle::{Handle, State};
@@ -35,6 +37,7 @@ pub use nodes::ROOT;
 pub use options::ViewOptions;
 pub use walk::{Found, StoredSize};
 
+use aggregation::Aggregations;
 use ahead::Ahead;
 use attr::{Stat, number};
 use event::Log;
@@ -70,6 +73,9 @@ pub struct View {
     tree: Box<dyn Tree>,
     nodes: Nodes,
     originals: Originals,
+    aggregations: Aggregations,
+    /// Opens the fragments of an aggregation on a server.
+    opener: Opener,
     ahead: Ahead,
     log: Log,
     /// The original that is the root, if the view is a single file.
@@ -107,6 +113,8 @@ impl View {
             tree,
             nodes: Nodes::default(),
             originals: Originals::new(open),
+            aggregations: Aggregations::default(),
+            opener,
             ahead: Ahead::new().map_err(failed)?,
             log,
             pinned: None,
@@ -389,18 +397,21 @@ impl View {
         let (place, _) = self.nodes.find(ino)?;
         match &*place {
             NodeTarget::Original { archive, version, content } => {
+                let base = self.tree.base(archive)?;
                 if let Some(pinned) = self.pinned.as_ref().filter(|_| ino == ROOT) {
-                    return Ok(Handle::original(Arc::clone(pinned)));
+                    return Ok(Handle::original(Arc::clone(pinned), base));
                 }
                 let original = self.originals.open(&*self.tree, archive, *version, &self.log)?;
                 if original.facts.content != *content {
                     return Err(io::ErrorKind::StaleNetworkFileHandle.into());
                 }
-                Ok(Handle::original(original))
+                Ok(Handle::original(original, base))
             }
             NodeTarget::Plain(path) => match self.tree.open(path)? {
-                Content::File(file) => Ok(Handle::file(file)),
-                Content::Source(source) => Ok(Handle::member(source, self.tree.stat(path)?.signature())),
+                Content::File(file) => Ok(Handle::file(file, self.tree.base(path)?)),
+                Content::Source(source) => {
+                    Ok(Handle::member(source, self.tree.stat(path)?.signature(), self.tree.base(path)?))
+                }
             },
             NodeTarget::Directory(_) | NodeTarget::AllVersions(_) | NodeTarget::Versions(_) => {
                 Err(io::ErrorKind::IsADirectory.into())

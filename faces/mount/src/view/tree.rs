@@ -50,6 +50,9 @@ pub(crate) trait Tree: Send + Sync {
 
     /// Returns the name of a file in messages; of a file on disk, its path.
     fn place(&self, path: &Path) -> PathBuf;
+
+    /// Returns the place in which the fragments of an aggregation are searched.
+    fn base(&self, path: &Path) -> io::Result<FragmentBase>;
 }
 
 fn special() -> io::Error {
@@ -141,11 +144,16 @@ impl Tree for DirectoryTree {
     fn place(&self, path: &Path) -> PathBuf {
         if path.as_os_str().is_empty() { self.root.clone() } else { self.root.join(path) }
     }
+
+    fn base(&self, path: &Path) -> io::Result<FragmentBase> {
+        Ok(FragmentBase::Disk(self.followed(path)?))
+    }
 }
 
 /// One archive, alone in its directory.
 pub(crate) struct SingleTree {
     archive: Single,
+    base: FragmentBase,
     /// Its name in messages.
     place: PathBuf,
     /// Its name in the tree, which has the suffix of an archive.
@@ -163,9 +171,9 @@ enum Single {
 impl SingleTree {
     pub(crate) fn new(opener: &Opener, name: &Name) -> Result<Self> {
         let mut place = name.without_version();
-        let archive = if name.is_on_disk() {
+        let (archive, base) = if name.is_on_disk() {
             place = place.canonicalize().map_err(|e| Error::io("open", Some(&place), e))?;
-            Single::File
+            (Single::File, FragmentBase::Disk(place.clone()))
         } else {
             let (source, base) = opener.located(name)?;
             let stat = Stat { len: source.len(), ..stat_of_input(name, &source)? };
@@ -180,7 +188,9 @@ impl SingleTree {
                 _ => stat,
             };
             place = PathBuf::from(name.clone().with_requested(None).to_string());
-            Single::Opened(source, stat)
+            // A copy of standard input has no directory.
+            let base = if name.is_standard_input() { FragmentBase::Memory } else { base };
+            (Single::Opened(source, stat), base)
         };
         let own = if name.is_standard_input() {
             OsStr::new("input")
@@ -188,7 +198,7 @@ impl SingleTree {
             place.file_name().unwrap_or_default()
         };
         let own = if original_of(own).is_some() { own.to_owned() } else { archive_of(own) };
-        Ok(SingleTree { archive, place, name: own.into() })
+        Ok(SingleTree { archive, base, place, name: own.into() })
     }
 }
 
@@ -233,6 +243,10 @@ impl Tree for SingleTree {
 
     fn place(&self, _: &Path) -> PathBuf {
         self.place.clone()
+    }
+
+    fn base(&self, _: &Path) -> io::Result<FragmentBase> {
+        Ok(self.base.clone())
     }
 }
 
@@ -393,5 +407,12 @@ impl Tree for BundleTree {
         name.push("!/");
         name.push(path);
         name.into()
+    }
+
+    fn base(&self, path: &Path) -> io::Result<FragmentBase> {
+        match self.find(path)? {
+            Member::File(name) => Ok(FragmentBase::Bundle(Arc::clone(&self.bundle), name.clone())),
+            Member::Directory(_) => Err(io::ErrorKind::IsADirectory.into()),
+        }
     }
 }

@@ -16,7 +16,7 @@ mod text;
 mod xdr;
 
 use crate::failure::{Answer, Failure};
-use crate::files::{OpenFile, conditions};
+use crate::files::OpenFile;
 use crate::pieces::Pieces;
 use crate::reply::Reply;
 use crate::request::Request;
@@ -63,13 +63,12 @@ impl Asked {
 
 /// Answers a request for one of the forms.
 pub(crate) fn answer(file: &OpenFile, face: Face, request: &Request) -> Answer<Reply> {
-    opened::check(file, face, request)?;
-    let etag = file.derived_tag();
-    if let Some(reply) = file.judged(&conditions(request), &etag) {
+    let derived = file.derived()?;
+    opened::check(file, &derived, face, request)?;
+    if let Some(reply) = derived.judged(request) {
         return Ok(reply);
     }
-    let dataset = file.dataset()?;
-    let mut asked = Asked::new(file, dataset, request)?;
+    let mut asked = Asked::new(file, derived.dataset.clone(), request)?;
     if face != Face::Html {
         asked.fit(request.query().is_empty());
     }
@@ -108,7 +107,7 @@ pub(crate) fn answer(file: &OpenFile, face: Face, request: &Request) -> Answer<R
             )
         }
     };
-    let reply = opened::mark(file, face, request, file.validated(reply, &etag));
+    let reply = opened::mark(file, &derived, face, request, derived.validated(reply));
     Ok(described(reply.with_text(CONTENT_TYPE, kind), description))
 }
 

@@ -5,7 +5,7 @@
 //! state of the file, and requests that bring the cookie of another state fail.
 
 use crate::failure::{Answer, Failure};
-use crate::files::OpenFile;
+use crate::files::{Derived, OpenFile};
 use crate::reply::Reply;
 use crate::request::Request;
 use crate::target::Face;
@@ -17,13 +17,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 const NAME: &str = "nc3z";
 
 /// Fails if the client opened another state of the file.
-pub(crate) fn check(file: &OpenFile, face: Face, request: &Request) -> Answer<()> {
+pub(crate) fn check(file: &OpenFile, derived: &Derived, face: Face, request: &Request) -> Answer<()> {
     if !matches!(face, Face::Das | Face::Dods) {
         return Ok(());
     }
     let cookies = request.header(COOKIE).unwrap_or_default();
     let opened = cookies.split(';').find_map(|cookie| cookie.trim().strip_prefix(NAME)?.strip_prefix('='));
-    let (name, state) = cookie_of(file, request);
+    let (name, state) = cookie_of(file, derived, request);
     let (name_opened, state_opened) = opened.and_then(|opened| opened.split_once('.')).unwrap_or_default();
     if name_opened == name && state_opened != state {
         let message = format!("{} was replaced after it had been opened; open it again", file.name);
@@ -33,17 +33,18 @@ pub(crate) fn check(file: &OpenFile, face: Face, request: &Request) -> Answer<()
 }
 
 /// Adds the cookie to the structure of a whole data set.
-pub(crate) fn mark(file: &OpenFile, face: Face, request: &Request, reply: Reply) -> Reply {
+pub(crate) fn mark(file: &OpenFile, derived: &Derived, face: Face, request: &Request, reply: Reply) -> Reply {
     if face != Face::Dds || !request.query().is_empty() {
         return reply;
     }
-    let (name, state) = cookie_of(file, request);
+    let (name, state) = cookie_of(file, derived, request);
     reply.with_text(SET_COOKIE, &format!("{NAME}={name}.{state}; HttpOnly; SameSite=Lax"))
 }
 
 /// Returns what stands for the address and for the state of a file.
-fn cookie_of(file: &OpenFile, request: &Request) -> (String, String) {
+fn cookie_of(file: &OpenFile, derived: &Derived, request: &Request) -> (String, String) {
     let mut hasher = DefaultHasher::new();
     request.path().rsplit_once('.').map(|(file, _)| file).hash(&mut hasher);
-    (format!("{:016x}", hasher.finish()), file.tag().trim_matches('"').to_owned())
+    let state = derived.etag.clone().unwrap_or_else(|| file.tag());
+    (format!("{:016x}", hasher.finish()), state.trim_matches('"').to_owned())
 }

@@ -4,7 +4,7 @@
 use super::Convention;
 use crate::error::{Error, Result};
 use crate::fragments::Fragments;
-use crate::master::{FileRef, MasterArray};
+use crate::master::MasterArray;
 use bytes::Bytes;
 use nc3z_format::Error as FormatError;
 use nc3z_format::classic::{Arrangement, DimId, Header, Layout, NumRecs, VarId, Version, arrange};
@@ -93,15 +93,14 @@ impl Aggregation {
     pub fn uris(&self) -> nc3z_reader::Result<BTreeSet<(String, Option<String>)>> {
         let mut uris = BTreeSet::new();
         for (_, _, master) in self.masters() {
-            for n in 0..master.partitions.len() {
-                let partition = master.partitions.get(n)?;
-                let Some(sub) = partition.sub_array() else { continue };
-                if let FileRef::Uri(uri) = &sub.file {
-                    uris.insert((uri.clone(), sub.fingerprint.clone()));
-                }
-            }
+            master.add_uris(&mut uris)?;
         }
         Ok(uris)
+    }
+
+    /// The number of partitions of all aggregated arrays: a bound for the work of [`Aggregation::uris`].
+    pub fn partitions(&self) -> usize {
+        self.masters().map(|(_, _, master)| master.partitions.len()).fold(0, usize::saturating_add)
     }
 
     /// The files that the aggregation refers to.

@@ -65,6 +65,8 @@ pub struct Options {
     pub missing: Missing,
     /// True where fragments may be outside the aggregation's own directory.
     pub outside: bool,
+    /// True where a fragment may be an aggregation itself.
+    pub nested: bool,
     /// The number of files that are open at a time.
     pub open_files: usize,
     /// Opens fragments that are not paths.
@@ -81,6 +83,7 @@ impl Default for Options {
             open: OpenOptions::of_command().with_mmap(false),
             missing: Missing::Refuse,
             outside: false,
+            nested: true,
             open_files: 128,
             opener: None,
             notes: Notes::default(),
@@ -217,6 +220,11 @@ impl Fragments {
         // A fragment may be an aggregation itself, but may not refer back to this one.
         if !crate::file::is_aggregation(&dataset) {
             return Ok(dataset);
+        }
+        if !self.options.nested {
+            return Err(wrong(
+                "it is an aggregation itself, and this program reads only one level of them".into(),
+            ));
         }
         let mut options = self.options.clone();
         options.opener = opener.cloned();

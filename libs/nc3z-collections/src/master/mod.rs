@@ -17,6 +17,7 @@ pub use read::Touched;
 use crate::error::{Error, Result};
 use nc3z_format::NcType;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// The maximal number of partitions of one master array.
 pub(crate) const MAX_PARTITIONS: usize = 20_000_000;
@@ -39,6 +40,20 @@ pub struct MasterArray {
     pub cuts: Vec<Vec<u64>>,
     /// Its partitions in row-major order of the matrix that the cuts make.
     pub partitions: Box<dyn PartitionList>,
+}
+
+impl MasterArray {
+    /// Adds the URIs of its fragments, with the fingerprint of each, if it is stored.
+    pub(crate) fn add_uris(&self, uris: &mut BTreeSet<(String, Option<String>)>) -> Result<()> {
+        for n in 0..self.partitions.len() {
+            let partition = self.partitions.get(n)?;
+            let Some(sub) = partition.sub_array() else { continue };
+            if let FileRef::Uri(uri) = &sub.file {
+                uris.insert((uri.clone(), sub.fingerprint.clone()));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Partitions by their position in the matrix.
