@@ -26,7 +26,7 @@ def test_an_archive_that_is_there_is_left_as_it_is(folder, archived):  # noqa: F
     assert again.skipped and again.original_nbytes == os.path.getsize(folder / "agg.nc")
     assert again.sha256 == nc3z.open(archived, as_stored=True).sha256
     assert [done.skipped for done in nc3z.archive_many([folder / "agg.nc"], skip_existing=True)] == [True]
-    with pytest.raises(FileExistsError, match="not an archive"):
+    with pytest.raises(FileExistsError, match="not a complete archive"):
         nc3z.archive(folder / "agg.nc", folder / "m0.nc", skip_existing=True)
 
 

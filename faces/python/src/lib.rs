@@ -51,7 +51,9 @@ mod _nc3z {
     #[pymodule_export]
     use crate::num::{num_decode, num_encode};
     #[pymodule_export]
-    use crate::operations::{archive, archive_buffer, archive_bytes, check, estimate, refuse_url, restore};
+    use crate::operations::{
+        archive, archive_buffer, archive_bytes, check, estimate, present, refuse_url, restore,
+    };
     #[pymodule_export]
     use crate::process::{cache_stats, get_threads, set_cache, set_threads, shown};
     #[pymodule_export]
@@ -70,7 +72,6 @@ mod _nc3z {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         nc3z_reader::enter_pool_by(crate::process::enter_pool);
-        module.add("zarr_chain", nc3z_zarr::PROFILE_CHAIN)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

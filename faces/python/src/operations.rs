@@ -7,6 +7,8 @@ use crate::source::{self, BufferSource, Origin, Settings};
 use crate::work::{self, Cancel};
 use nc3z::Name;
 use nc3z::opener::{Kind, Opener};
+use nc3z_collections::tree;
+use nc3z_collections::tree::present::{Evidence, is_present};
 use nc3z_format::bytes::hex;
 use nc3z_format::codec::ChainRequest;
 use nc3z_format::quantize::Quantize;
@@ -22,7 +24,7 @@ use nc3z_writer::{
 };
 use pyo3::exceptions::{PyFileExistsError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,31 +35,57 @@ fn preset(name: &str) -> PyResult<Preset> {
     })
 }
 
-/// The options of archiving.
+/// The options of archiving. Those that are not given have the writer's defaults.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Options {
-    preset: String,
+    #[pyo3(default)]
+    preset: Option<String>,
+    #[pyo3(default)]
     tile_nbytes: Option<u64>,
+    #[pyo3(default)]
     memory: Option<u64>,
-    verify: bool,
+    #[pyo3(default)]
+    verify: Option<bool>,
+    #[pyo3(default)]
     parity: Option<String>,
     pub(crate) force: bool,
-    layout: String,
+    #[pyo3(default)]
+    layout: Option<String>,
+    #[pyo3(default)]
     chunks: Option<BTreeMap<String, u64>>,
-    pad_edges: bool,
+    #[pyo3(default)]
+    pad_edges: Option<bool>,
+    #[pyo3(default)]
     quantize: Option<BTreeMap<String, String>>,
+    #[pyo3(default)]
     chains: Option<BTreeMap<String, String>>,
+    #[pyo3(default)]
+    profile: Option<String>,
 }
 
 impl Options {
     pub(crate) fn into_writer(self) -> Result<WriterOptions, Failure> {
+        let is_zarr = match self.profile.as_deref() {
+            None => false,
+            Some("zarr") => true,
+            Some(other) => {
+                let words = format!("unknown profile {other:?}; expected \"zarr\"");
+                return Err(PyValueError::new_err(words).into());
+            }
+        };
+        // Other options take precedence over those of the profile.
+        let tiles = self.layout.as_deref().or(is_zarr.then_some("chunked"));
         let mut options = WriterOptions::default()
-            .with_preset(preset(&self.preset)?)
-            .with_verify(self.verify)
+            .with_verify(self.verify.unwrap_or(true))
             .with_force(self.force)
-            .with_layout(layout(&self.layout)?)
-            .with_edge(if self.pad_edges { Edge::Padded } else { Edge::Clipped });
+            .with_edge(if self.pad_edges.unwrap_or(is_zarr) { Edge::Padded } else { Edge::Clipped });
+        if let Some(name) = &self.preset {
+            options = options.with_preset(preset(name)?);
+        }
+        if let Some(name) = tiles {
+            options = options.with_layout(layout(name)?);
+        }
         if let Some(len) = self.tile_nbytes {
             options = options.with_tile_len(len);
         }
@@ -75,7 +103,11 @@ impl Options {
             rounded.push(name, how.parse::<Quantize>()?);
         }
         let mut chains = PerVariable::default();
-        for (name, chain) in self.chains.into_iter().flatten() {
+        let mut given = self.chains.unwrap_or_default();
+        if is_zarr {
+            given.entry("*".to_owned()).or_insert_with(|| nc3z_zarr::PROFILE_CHAIN.to_owned());
+        }
+        for (name, chain) in given {
             chains.push(name, ChainRequest::parse(&chain)?);
         }
         Ok(options.with_quantize(rounded).with_chains(chains))
@@ -98,7 +130,24 @@ pub(crate) fn archived<'py>(py: Python<'py>, done: &ArchiveReport) -> PyResult<B
     dict.set_item("sha256", hex(&done.sha256))?;
     dict.set_item("verified", done.proven)?;
     dict.set_item("lossy", done.lossy.is_some())?;
-    dict.set_item("warnings", done.warnings.clone())?;
+    dict.set_item("warnings", PyTuple::new(py, &done.warnings)?)?;
+    Ok(dict)
+}
+
+/// Returns what archiving returns, of an existing archive, which must be that of the source.
+#[pyfunction]
+pub(crate) fn present<'py>(py: Python<'py>, input: PathBuf, output: PathBuf) -> PyResult<Bound<'py, PyDict>> {
+    let options = OpenOptions::of_command();
+    let refused =
+        |e: tree::Error| PyFileExistsError::new_err(format!("{}; `force=True` replaces it", e.with_causes()));
+    py.detach(|| is_present(&input, &output, Evidence::Header, &options, &())).map_err(refused)?;
+    let of_archive = |e| of_file(&output, Kind::Archive, e);
+    let archive = py.detach(|| Archive::open(&output)).map_err(|e| of_archive(Failure::from(e)))?;
+    let dict = PyDict::new(py);
+    dict.set_item("original_nbytes", archive.original_len())?;
+    dict.set_item("stored_nbytes", archive.stored_len())?;
+    dict.set_item("sha256", archive.digest().sha256().map_or_else(String::new, |digest| hex(&digest)))?;
+    dict.set_item("verified", false)?;
     Ok(dict)
 }
 

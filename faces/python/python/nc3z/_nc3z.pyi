@@ -40,17 +40,16 @@ __all__ = [
     "num_decode",
     "num_encode",
     "open",
+    "present",
     "refuse_url",
     "restore",
     "set_cache",
     "set_threads",
     "shown",
     "tag",
-    "zarr_chain",
 ]
 
 __version__: str
-zarr_chain: str
 
 @final
 class Bundle:
@@ -367,6 +366,7 @@ def archive(
     progress: Callable[[int, int], object] | None = None,
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
+def present(input: str, output: str) -> dict[str, Any]: ...
 def archive_many(
     pairs: Sequence[tuple[str, str]],
     options: Mapping[str, Any],

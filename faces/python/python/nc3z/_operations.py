@@ -62,36 +62,11 @@ class ArchiveOptions(TypedDict, total=False):
     force: bool
 
 
-_DEFAULTS: ArchiveOptions = {
-    "preset": "default",
-    "layout": "linear",
-    "chunks": None,
-    "pad_edges": False,
-    "tile_nbytes": None,
-    "memory": None,
-    "parity": None,
-    "verify": True,
-    "quantize": None,
-    "chains": None,
-    "profile": None,
-    "force": False,
-}
-
-
-def _complete(options: Mapping[str, Any]) -> dict[str, Any]:
-    unknown = [name for name in options if name not in _DEFAULTS]
+def _known(options: ArchiveOptions) -> ArchiveOptions:
+    unknown = [name for name in options if name not in ArchiveOptions.__annotations__]
     if unknown:
-        raise TypeError(f"unknown option {unknown[0]!r}; expected one of {', '.join(_DEFAULTS)}")
-    complete: dict[str, Any] = {**_DEFAULTS, **options}
-    profile = complete.pop("profile")
-    if profile not in (None, "zarr"):
-        raise ValueError(f"unknown profile {profile!r}; expected 'zarr'")
-    if profile:
-        given = {name: value for name, value in options.items() if value is not None}
-        chains = {"*": _nc3z.zarr_chain, **given.pop("chains", {})}
-        complete.update({"layout": "chunked", "pad_edges": True, **given, "chains": chains})
-        del complete["profile"]
-    return complete
+        raise TypeError(f"unknown option {unknown[0]!r}; expected one of {', '.join(ArchiveOptions.__annotations__)}")
+    return {"force": False, **options}
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,32 +253,19 @@ def archive(
         if skip_existing:
             raise TypeError("skip_existing compares files; bytes have no time to compare")
         path = os.fspath(path)
-        done = _nc3z.archive_buffer(source, path, _complete(options), progress, cancel)
-        return Archived("<memory>", path, **{**done, "warnings": tuple(done["warnings"])})
+        done = _nc3z.archive_buffer(source, path, _known(options), progress, cancel)
+        return Archived("<memory>", path, **done)
     source, path = os.fspath(source), os.fspath(path) if path is not None else os.fspath(source) + ".nc3z"
-    complete = _complete(options)
     if skip_existing and os.path.lexists(path):
+        _known(options)
         return _present(source, path)
-    done = _nc3z.archive(source, path, complete, progress, cancel)
-    return Archived(source, path, **{**done, "warnings": tuple(done["warnings"])})
+    done = _nc3z.archive(source, path, _known(options), progress, cancel)
+    return Archived(source, path, **done)
 
 
 def _present(source: str, path: str) -> Archived:
     """Returns the existing archive, which must be the source's."""
-    # The file as stored: the source may be an aggregation.
-    with open_dataset(path, as_stored=True) as there:
-        if there.kind != "archive":
-            raise FileExistsError(f"`{path}` is there, and is not an archive; `force=True` replaces it")
-        status = os.stat(source)
-        header = there.header_bytes
-        with open(source, "rb") as file:
-            same = status.st_size == there.original_nbytes and file.read(len(header)) == header
-        if not same:
-            raise FileExistsError(f"`{path}` is there, and is the archive of another file; `force=True` replaces it")
-        if status.st_mtime_ns > os.stat(path).st_mtime_ns:
-            raise FileExistsError(f"`{path}` is there, and is older than the source; `force=True` replaces it")
-        sha256 = there.sha256 or ""
-        return Archived(source, path, there.original_nbytes, there.stored_nbytes, sha256, False, skipped=True)
+    return Archived(source, path, **_nc3z.present(source, path), skipped=True)
 
 
 def _settings(storage_options: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -324,7 +286,7 @@ def archive_bytes(
     >>> nc3z.open(small)["ROSE"].shape
     (90, 180)
     """
-    return _nc3z.archive_bytes(source, _complete(options), progress, cancel)[0]
+    return _nc3z.archive_bytes(source, _known(options), progress, cancel)[0]
 
 
 def archive_many(
@@ -368,7 +330,7 @@ def archive_many(
     if isinstance(sources, str | bytes | os.PathLike):
         raise TypeError(f"archive_many takes a list of files, not {sources!r}: give [{sources!r}], or call nc3z.archive")
     stop = cancel or Cancel()
-    complete = _complete(options)
+    known = _known(options)
     jobs = [_job(entry, directory) for entry in sources]
     if directory is not None:
         _nc3z.refuse_url(os.fspath(directory))
@@ -397,9 +359,9 @@ def archive_many(
             if isinstance(done, Exception):
                 tell(number, done)
             else:
-                tell(number, Archived(*jobs[number], **{**done, "warnings": tuple(done["warnings"])}))
+                tell(number, Archived(*jobs[number], **done))
 
-        _nc3z.archive_many([jobs[n] for n in left], complete, max_workers or _nc3z.get_threads(), ended, stop)
+        _nc3z.archive_many([jobs[n] for n in left], known, max_workers or _nc3z.get_threads(), ended, stop)
         for number, (source, _) in enumerate(jobs):
             if number not in results:
                 tell(number, Cancelled(f"{source}: not begun"))
