@@ -14,6 +14,7 @@ use crate::output::table::{Side, Table, count};
 use crate::output::{message, report_error, text};
 use anyhow::Result;
 use nc3z::opener::{Kind, WrongKind};
+use nc3z_collections::catalog::Catalog;
 use nc3z_format::archive::constants;
 use nc3z_format::classic::NumRecs;
 use nc3z_format::codec::ChainSpec;
@@ -104,7 +105,7 @@ fn report(args: &OneFile, versions: bool, notation: Option<NotationArg>) -> Resu
     }
     // With --as-stored, --versions or --notation a catalogue is reported as the archive that it is stored in.
     let is_stored = args.open.fragments.as_stored || versions || notation.is_some();
-    if !is_stored && dataset.archive().is_some() && super::catalog::is_catalog(&args.file) {
+    if !is_stored && dataset.archive().is_some() && Catalog::is_one(&dataset) {
         let catalog = in_file(&args.file, super::catalog::open(&args.file, &args.open))?;
         return report_many(args, "catalogue", Some(catalog.len() as u64));
     }
