@@ -59,6 +59,7 @@ step "a campaign on 8 processes" campaign local
 step "a campaign on Dask" campaign dask
 step "a campaign on Slurm" slurm
 step "every bit flipped, every cut" env NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p nc3z-reader --test it
+step "every case of the numeric codec" env NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p nc3z-num --lib
 step "every bit flipped, every cut of a bundle" env NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p nc3z-collections --lib pack::tests
 step "10,000 mutations of each test file that must be refused: the library" env NC3Z_MUTATIONS=10000 cargo test --release --quiet -p nc3z-reader --test it corpus::
 step "parity, random damage" env NC3Z_PARITY_TRIALS=200 cargo test --release --quiet -p nc3z-format parity::

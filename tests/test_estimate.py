@@ -43,7 +43,7 @@ class Estimate(Case):
                 with self.subTest(path.name, preset=preset["preset"]):
                     self.assertLess(abs(preset["stored_bytes"] / actual - 1), 0.1 + preset["uncertainty"])
 
-    def interleaved(self, path, records=150000 if NIGHT else 60000):
+    def interleaved(self, path, records=150000 if NIGHT else 30000):
         """Record variables of short slots, one of them padded; a fixed one; and a scalar."""
         rng = np.random.default_rng(4)
         t = np.arange(records)

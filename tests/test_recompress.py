@@ -351,7 +351,7 @@ class Faults(Case):
 
     def setUp(self):
         super().setUp()
-        source = synthetic(self.dir / "s.nc", 12)
+        source = synthetic(self.dir / "s.nc", 12 if NIGHT else 6)
         self.digest = sha256(source)
         self.archive = self.dir / "s.nc.nc3z"
         self.ok(nc3z("archive", "--preset", "fast", "--remove-source", source))
