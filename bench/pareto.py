@@ -40,7 +40,9 @@ PROGRAMS = {
     "xz -6": ("xz -6 -T1 -c {src} >{out}", "xz -dc {out} >{back}", ".xz"),
     **{name: COMMANDS[name] for name in ("gzip -6", "nccopy -d1 -s", "nccopy -d5 -s")},
 }
-ARRAYS = ("blosc2 shuffle+zstd 5", "gridpack", "pcodec 8")
+# Each needs the module of that name.
+MODULES = {"blosc2 shuffle+zstd 5": "blosc2", "gridpack": "gridpack", "pcodec 8": "pcodec", "openzl": "openzl", "lz4 in 128 KiB": "lz4",
+           "lz4 in 1 MiB": "lz4", "zstd -3 in 128 KiB": "zstandard", "zstd -3 in 1 MiB": "zstandard"}
 # The slowest programs take one turn.
 ONCE = ("max", "xz -6")
 
@@ -136,7 +138,7 @@ def main():
     commands = {name: of for name, of in commands.items() if args.only.search(name)}
     files = []
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
-        arrays = [peer for peer in ARRAYS if args.only.search(peer) and importlib.util.find_spec(peer.split()[0])]
+        arrays = [peer for peer, module in MODULES.items() if args.only.search(peer) and importlib.util.find_spec(module)]
         workers = {peer: child.Worker(sys.executable, ["file", peer, f"{folder}/{at}", 1]) for at, peer in enumerate(arrays)}
         for path, _ in corpus.classic_files(args.paths, args.least, 1 << 40):
             files.append(measure(path, folder, commands, workers, args.reps))

@@ -111,6 +111,45 @@ def unzstd_bytes(blob):
     return np.frombuffer(zstandard.ZstdDecompressor().decompress(blob), "u1")
 
 
+def in_blocks(compressor, block):
+    """Blocks of so many bytes, each compressed by itself, as file systems do. A block that does not shrink is kept as it is.
+    `compressor` returns functions that compress a block, and that restore one of a given length."""
+    def encode(a):
+        compress, _ = compressor()
+        raw = memoryview(a.reshape(-1).view("u1"))
+        parts = [len(raw).to_bytes(8, "little")]
+        for at in range(0, len(raw), block):
+            plain, packed = raw[at:at + block], compress(raw[at:at + block])
+            kept = packed if len(packed) < len(plain) else plain
+            parts += len(kept).to_bytes(4, "little"), kept
+        return b"".join(parts)
+    def decode(blob):
+        import numpy as np
+        _, expand = compressor()
+        left, at, out = int.from_bytes(blob[:8], "little"), 8, []
+        while left:
+            plain, packed = min(block, left), int.from_bytes(blob[at:at + 4], "little")
+            part = memoryview(blob)[at + 4:at + 4 + packed]
+            out.append(part if packed == plain else expand(part, plain))
+            at, left = at + 4 + packed, left - plain
+        return np.frombuffer(b"".join(out), "u1")
+    return each(".blocks", encode, decode)
+
+
+def zstd_block(level):
+    def functions():
+        import zstandard
+        expander = zstandard.ZstdDecompressor()
+        return zstandard.ZstdCompressor(level=level).compress, lambda part, n: expander.decompress(part, max_output_size=n)
+    return functions
+
+
+def lz4_block():
+    import lz4.block
+    return (lambda part: lz4.block.compress(part, store_size=False),
+            lambda part, n: lz4.block.decompress(part, uncompressed_size=n))
+
+
 def pcodec(level):
     def encode(a):
         from pcodec import ChunkConfig, standalone
@@ -272,6 +311,10 @@ PEERS = {
     "blosc2 bitshuffle+zstd 9": blosc2("bitshuffle"),
     "zarr3 shuffle+zstd 9": zarr("shuffle"),
     "gridpack": gridpack(),
+    "lz4 in 128 KiB": in_blocks(lz4_block, 128 << 10),
+    "lz4 in 1 MiB": in_blocks(lz4_block, 1 << 20),
+    "zstd -3 in 128 KiB": in_blocks(zstd_block(3), 128 << 10),
+    "zstd -3 in 1 MiB": in_blocks(zstd_block(3), 1 << 20),
     "openzl": openzl(),
     "openzl searched": openzl_searched(),
 }
