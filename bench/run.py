@@ -4,6 +4,7 @@
     run.py files FOLDER...        whole files of at least 100 KB
     run.py variables FOLDER...    variables of at least 1 MB by themselves
     run.py report                 tables (Markdown) and plots (SVG) of what was measured
+    run.py against --only PEER    on which share of the files each preset is not larger than one peer, and where `max` is
 
 Results are kept in --results, a line of JSON each, and a run goes on where it was broken off.
 """
@@ -19,7 +20,7 @@ def parse():
     here = os.path.dirname(os.path.abspath(__file__))
     root = os.path.dirname(here)
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("what", choices=["files", "variables", "report"])
+    p.add_argument("what", choices=["files", "variables", "report", "against"])
     p.add_argument("paths", nargs="*", help="classic files or folders of them")
     p.add_argument("--nc3z", default=f"{root}/target/release/nc3z", help="the command")
     p.add_argument("--num-bench", default=f"{root}/target/release/examples/num_bench",
@@ -47,6 +48,9 @@ def main():
     elif args.what == "variables":
         variables.measure(Store(args.results + "/variables.jsonl"), corpus.classic_files(args.paths, least, args.most),
                           args.nc3z, args.num_bench, least, args.reps, args.jobs, args.only, args.again)
+    elif args.what == "against":
+        from nc3zbench import report
+        report.against(args.results, args.only.pattern if args.only else "zpaq -m5")
     else:
         from nc3zbench import report
         report.write(args.results, args.plots)

@@ -13,6 +13,7 @@ COMMANDS = {
     "xz -9e": ("xz -9e -T1 -c {src} >{out}", "xz -dc {out} >{back}", ".xz"),
     "zstd -19 --long=27": ("zstd -q -f -19 --long=27 --single-thread {src} -o {out}",
                            "zstd -q -f -d --long=27 {out} -o {back}", ".zst"),
+    "zpaq -m5": ("zpaq add {out} {src} -m5 -t1", "zpaq extract {out} {src} -to {back} -force -t1", ".zpaq"),
     "nccopy -d1 -s": ("nccopy -d1 -s {src} {out}", "nccopy -k {kind} {out} {back}", ".nc4"),
     "nccopy -d5 -s": ("nccopy -d5 -s {src} {out}", "nccopy -k {kind} {out} {back}", ".nc4"),
 }

@@ -78,6 +78,29 @@ def charge(done, folder):
         json.dump(known, f)
 
 
+def against(results, peer):
+    """Prints on which share of the files that have rows of a peer each preset is not larger, and where `max` is."""
+    rows = {}
+    for (digest, method), row in Store(results + "/files.jsonl").rows.items():
+        if "error" not in row:
+            rows.setdefault(digest, {})[method] = row
+    done = [r for r in rows.values() if peer in r and "nc3z max" in r]
+    text = [f"{len(done)} files, {sum(r[peer]['raw'] for r in done) / 1e6:.1f} MB", ""]
+    means = []
+    for method in (peer, *OURS):
+        have = [r for r in done if method in r]
+        if have:
+            share = f"{100 * sum(r[method]['size'] <= r[peer]['size'] for r in have) / len(have):.1f} %"
+            speed = [f"{sum(r[method]['raw'] for r in have) / 1e6 / sum(r[method][part]['cpu'] for r in have):.2f}" for part in ("store", "fetch")]
+            means.append([method, len(have), f"{geo(r[method]['raw'] / r[method]['size'] for r in have):.3f}", share, *speed])
+    text += table(["program", "files", "geometric mean of ratios", f"not larger than {peer}", "store MB/s", "fetch MB/s"], means)
+    lost = [(r["nc3z max"]["size"] / r[peer]["size"], r) for r in done if r["nc3z max"]["size"] > r[peer]["size"]]
+    text += table(["file", "bytes", peer, "`max`", "larger by"], [
+        [os.path.basename(r[peer]["path"]), r[peer]["raw"], r[peer]["size"], r["nc3z max"]["size"], f"{100 * times - 100:.1f} %"]
+        for times, r in sorted(lost, key=lambda pair: -pair[0])])
+    print("\n".join(text))
+
+
 def peers_of(done):
     seen = {m: None for rows in done.values() for m in rows}
     return [m for m in seen if m not in OURS and m not in LIMITS]
