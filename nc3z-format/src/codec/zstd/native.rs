@@ -21,13 +21,9 @@ fn refused(e: io::Error) -> Error {
     Error::invalid(format!("zstd: {e}"))
 }
 
-/// Decompression contexts, made when first needed.
+/// A decompression context, made when first needed, with the dictionary that it has.
 #[derive(Default)]
-pub(super) struct Decoder {
-    plain: Option<Decompressor<'static>>,
-    /// The id of a dictionary, and the decoder that has it.
-    informed: Option<(u32, Decompressor<'static>)>,
-}
+pub(super) struct Decoder(Option<(Option<u32>, Decompressor<'static>)>);
 
 impl Decoder {
     /// Decodes a checked frame and returns the number of bytes. It decodes in one call directly into `out`:
@@ -73,17 +69,20 @@ impl Decoder {
         &mut self,
         dictionary: Option<&'static ZstdDictionary>,
     ) -> io::Result<&mut Decompressor<'static>> {
-        let Some(dictionary) = dictionary else {
-            return Ok(match &mut self.plain {
-                Some(made) => made,
-                none => none.insert(Decompressor::new()?),
-            });
+        let (known, context) = match &mut self.0 {
+            Some(made) => made,
+            none => none.insert((None, Decompressor::new()?)),
         };
-        if self.informed.as_ref().is_none_or(|(id, _)| *id != dictionary.id) {
-            let made = Decompressor::with_prepared_dictionary(dictionary.decoder())?;
-            self.informed = Some((dictionary.id, made));
+        let wanted = dictionary.map(|dictionary| dictionary.id);
+        if *known != wanted {
+            *known = None;
+            match dictionary {
+                Some(dictionary) => context.set_prepared_dictionary(dictionary.decoder())?,
+                None => context.set_dictionary(&[])?,
+            }
+            *known = wanted;
         }
-        Ok(&mut self.informed.as_mut().expect("made just now").1)
+        Ok(context)
     }
 }
 
