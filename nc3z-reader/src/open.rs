@@ -11,7 +11,7 @@ use crate::sections::{
 use crate::source::short::{ShortFacts, expanded};
 use crate::source::{ByteSource, EndsSource, SharedSource};
 use crate::tail::TailState;
-use crate::tile::cache::{Share, TileCache};
+use crate::tile::cache::Share;
 use crate::tile::{Blocks, Fills, Index, TileStore, Work};
 use crate::trailers::find_generation;
 use crate::versions::{VersionName, find_version};
@@ -244,7 +244,7 @@ impl Parts {
             registry,
             index: Index::new(table),
             blocks: Blocks::default(),
-            cache: Share::new(options.cache.clone().unwrap_or_else(|| TileCache::process().clone())),
+            cache: Share::new(options.cache.clone()),
         };
         Ok(Inner {
             store,

@@ -9,6 +9,7 @@ use nc3z_format::archive::{IndexEntry, PAGE_LEN, Page, Row, VariableTable, tree_
 use nc3z_format::array::TileKey;
 use quick_cache::sync::Cache;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// The number of cached pages, together 4 MiB.
 const PAGES: usize = 1024;
@@ -19,7 +20,8 @@ pub(crate) struct Index {
     pub(crate) table: VariableTable,
     /// The index found by probing, if the archive's own index is not reliable.
     pub(crate) recovered: Option<RecoveredIndex>,
-    pages: Cache<u64, Bytes>,
+    /// Made by the first search for a page: most archives have none.
+    pages: OnceLock<Cache<u64, Bytes>>,
 }
 
 /// A tile during the descent through the tree of pages.
@@ -32,7 +34,11 @@ struct Way<'t> {
 
 impl Index {
     pub(crate) fn new(table: VariableTable) -> Self {
-        Index { table, recovered: None, pages: Cache::new(PAGES) }
+        Index { table, recovered: None, pages: OnceLock::new() }
+    }
+
+    fn pages(&self) -> &Cache<u64, Bytes> {
+        self.pages.get_or_init(|| Cache::new(PAGES))
     }
 
     /// The entry of a tile, and true if the entry was found by probing. The checksum of a probed member is
@@ -78,7 +84,7 @@ impl Index {
     }
 
     fn page(&self, store: &TileStore, offset: u64, nearby: &Nearby) -> Result<Bytes> {
-        self.pages.get_or_insert_with(&offset, || {
+        self.pages().get_or_insert_with(&offset, || {
             if offset.checked_add(PAGE_LEN as u64).is_none_or(|end| end > store.end) {
                 let expected = format!("below {}", store.end);
                 return Err(FormatError::corrupt("index page", offset, "offset", expected, offset).into());
@@ -107,7 +113,7 @@ impl Index {
         while !ways.is_empty() {
             let mut wanted: Vec<Range<u64>> = ways
                 .iter()
-                .filter(|way| !self.pages.contains_key(&way.page))
+                .filter(|way| !self.pages().contains_key(&way.page))
                 .filter_map(|way| Some(way.page..way.page.checked_add(PAGE_LEN as u64)?))
                 .filter(|range| range.end <= store.end && !nearby.holds(range))
                 .collect();

@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn tiles_in_long_pieces_are_not_hot() {
-        let share = Share::new(TileCache::new(1 << 20));
+        let share = Share::new(Some(TileCache::new(1 << 20)));
         for wanted in [0, 1025] {
             for _ in 0..4 {
                 share.get(key(1), 5000, wanted, true, |_| Ok(())).unwrap();

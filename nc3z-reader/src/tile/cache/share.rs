@@ -5,6 +5,7 @@ use super::{GuardResult, Key, TileCache};
 use crate::error::Result;
 use bytes::Bytes;
 use nc3z_format::array::TileKey;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Tiles of at most this many bytes are cached even if they are decoded in their final place. Coordinates are
@@ -16,7 +17,8 @@ pub(crate) const PIECE_LEN: u64 = 1 << 10;
 
 /// The tiles of one open archive. They leave the cache when the archive is closed.
 pub(crate) struct Share {
-    cache: TileCache,
+    /// The process's cache, unless another was given. It is made by the first read that can use it: restoring does without.
+    cache: OnceLock<TileCache>,
     /// Differs from the number of any other archive opened by this process.
     archive: u64,
     /// True if any tile was ever cached. Otherwise closing skips the search for tiles, which takes long in a
@@ -25,13 +27,14 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    pub(crate) fn new(cache: TileCache) -> Self {
+    pub(crate) fn new(cache: Option<TileCache>) -> Self {
         static OPENED: AtomicU64 = AtomicU64::new(0);
+        let cache = cache.map_or_else(OnceLock::new, OnceLock::from);
         Share { cache, archive: OPENED.fetch_add(1, Ordering::Relaxed), used: AtomicBool::new(false) }
     }
 
     pub(crate) fn cache(&self) -> &TileCache {
-        &self.cache
+        self.cache.get_or_init(|| TileCache::process().clone())
     }
 
     fn key(&self, tile: TileKey) -> Key {
@@ -40,25 +43,25 @@ impl Share {
 
     /// Returns true if the cache has this tile. Does not count as a read.
     pub(crate) fn holds(&self, tile: TileKey) -> bool {
-        self.cache.budget() > 0 && self.cache.0.tiles.contains_key(&self.key(tile))
+        self.used.load(Ordering::Relaxed) && self.cache().0.tiles.contains_key(&self.key(tile))
     }
 
     /// The tiles that were recently read in small pieces. The caller reports the bytes that it copies to
     /// [`Share::count`].
     pub(crate) fn hot_tiles(&self) -> HotTileView<'_> {
-        let shared = &*self.cache.0;
+        let shared = &*self.cache().0;
         shared.hot_tiles.of(self.archive, shared.counters.evictions())
     }
 
     /// Counts `tiles` tiles that were found decoded, and `copied` bytes copied from them.
     pub(crate) fn count(&self, tiles: u64, copied: u64) {
-        self.cache.0.counters.hits(tiles);
-        self.cache.0.counters.copied(copied);
+        self.cache().0.counters.hits(tiles);
+        self.cache().0.counters.copied(copied);
     }
 
     /// Finds a tile in the cache, of which `wanted` bytes will be copied.
     fn found(&self, key: &Key, wanted: u64) -> Option<Bytes> {
-        let shared = &*self.cache.0;
+        let shared = &*self.cache().0;
         let evictions = shared.counters.evictions();
         let bytes = shared.tiles.get(key)?;
         self.count(1, wanted);
@@ -75,16 +78,16 @@ impl Share {
         out: &mut [u8],
         decode: impl FnOnce(&mut [u8]) -> Result<()>,
     ) -> Result<()> {
-        let shared = &*self.cache.0;
+        let shared = &*self.cache().0;
         let key = self.key(tile);
-        let enabled = self.cache.budget() > 0;
+        let enabled = self.cache().budget() > 0;
         if let Some(bytes) = enabled.then(|| self.found(&key, out.len() as u64)).flatten() {
             out.copy_from_slice(&bytes);
             return Ok(());
         }
         decode(out)?;
         shared.counters.decoded(out.len());
-        if out.len() <= SMALL_LEN && self.cache.admits(out.len() as u64) {
+        if out.len() <= SMALL_LEN && self.cache().admits(out.len() as u64) {
             self.used.store(true, Ordering::Relaxed);
             shared.tiles.insert(key, Bytes::copy_from_slice(out));
         }
@@ -101,7 +104,7 @@ impl Share {
         keep: bool,
         decode: impl FnOnce(&mut [u8]) -> Result<()>,
     ) -> Result<Bytes> {
-        let shared = &*self.cache.0;
+        let shared = &*self.cache().0;
         let decode = || -> Result<Bytes> {
             let mut bytes = vec![0; len];
             decode(&mut bytes)?;
@@ -109,14 +112,14 @@ impl Share {
             shared.counters.copied(wanted);
             Ok(bytes.into())
         };
-        if self.cache.budget() == 0 {
+        if self.cache().budget() == 0 {
             return decode();
         }
         let key = self.key(tile);
         if let Some(bytes) = self.found(&key, wanted) {
             return Ok(bytes);
         }
-        if !keep || !self.cache.admits(len as u64) {
+        if !keep || !self.cache().admits(len as u64) {
             return decode();
         }
         match shared.tiles.get_value_or_guard(&key, None) {
@@ -141,8 +144,8 @@ impl Share {
 impl Drop for Share {
     fn drop(&mut self) {
         if self.used.load(Ordering::Relaxed) {
-            self.cache.0.tiles.retain(|key, _| key.archive != self.archive);
-            self.cache.0.hot_tiles.forget_archive(self.archive);
+            self.cache().0.tiles.retain(|key, _| key.archive != self.archive);
+            self.cache().0.hot_tiles.forget_archive(self.archive);
         }
     }
 }
