@@ -216,6 +216,26 @@ class Reads(Case):
             self.assertGreater(empty, 0)
         print(f"\n{done} selections of {files} files, {empty} of them empty", flush=True)
 
+    def test_reads_of_several_blocks(self):
+        """`read` writes more than 8 MiB in blocks of whole layers of tiles: in order, whatever the tiles are."""
+        np, netCDF4 = packages(self)
+        source = self.dir / "long.nc"
+        values = np.random.default_rng(SEED + 2).integers(0, 1000, (70, 50, 700)).astype("f4")
+        with netCDF4.Dataset(source, "w", format="NETCDF3_64BIT_OFFSET") as f:
+            for name, length in zip("tyx", values.shape, strict=True):
+                f.createDimension(name, length)
+            f.createVariable("v", "f4", tuple("tyx"), fill_value=False)[:] = values
+        paths = [source]
+        # The second has layers of 9.8 MB, longer than a block.
+        for number, tiles in enumerate((("--tile-size", "300KiB"), ("--tile", "t=70,y=10,x=64"), ("--tile", "t=9,y=7,x=700"))):
+            paths.append(self.dir / f"long{number}.nc3z")
+            self.ok(nc3z("archive", "--no-verify", "--preset", "fast", *tiles, source, "-o", paths[-1]))
+        for path in paths:
+            for threads in ("1", "2"):
+                for chosen, expected in (((), values), (("-d", "t,3,69,2", "-d", "x,1,699"), values[3::2, :, 1:]), (("-d", "t,3,69"), values[3:])):
+                    done = self.ok(nc3z("read", path, "v", *chosen, "--threads", threads, "--format", "raw"))
+                    self.assertTrue(done.stdout == expected.astype(">f4").tobytes(), f"{path.name} {threads} {chosen}")
+
     def test_conversions(self):
         """Any numeric type as any other: as numpy casts where it fits, refused where it does not."""
         np, netCDF4 = packages(self)
