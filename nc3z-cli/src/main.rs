@@ -21,7 +21,9 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let mut words: Vec<OsString> = habits(std::env::args_os()).collect();
     let is_all = args::help::take_all(&mut words);
-    let matches = args::command_for(&words).try_get_matches_from(&words).unwrap_or_else(|e| {
+    // Not dropped: the system frees its thousands of parts sooner.
+    let command = Box::leak(Box::new(args::command_for(&words)));
+    let matches = command.try_get_matches_from_mut(&words).unwrap_or_else(|e| {
         if e.kind() == clap::error::ErrorKind::DisplayHelp {
             args::help::print(&words, is_all);
             std::process::exit(0);
@@ -37,6 +39,9 @@ fn main() -> ExitCode {
         return if nc3z_filters::worker_main().is_ok() { Exit::Done } else { Exit::Failed }.into();
     }
     output::signals::catch_signals();
+    if !cli.command.may_be_short() {
+        output::signals::end_after_grace();
+    }
     let exit = start(&cli, &matches).and_then(|()| run(&cli));
     let exit = exit.unwrap_or_else(|e| {
         if output::streams::is_reader_gone(&e) {

@@ -353,7 +353,7 @@ or to the file of --log. For fstab, systemd and archives that change meanwhile s
 
 Then netCDF4-python, xarray and all other programs with netCDF-C 4.10.1 or later open archives by name. For older programs use \
 `nc3z netcdf-plugin run`. For details see docs/netcdf-plugin.md.")]
-    NetcdfPlugin(NetcdfPluginCommand),
+    NetcdfPlugin(LazyArgs<NetcdfPluginCommand>),
     /// Draw a variable: a map with a colour bar, a series or a profile, as PNG, SVG or PDF.
     #[cfg(feature = "plot")]
     #[command(after_help = "Examples:
@@ -417,7 +417,7 @@ archive. Short archives are copied into the references.")]
   nc3z parity add tas.nc.nc3z         repairs the loss of 5% of the archive
   nc3z parity info tas.nc.nc3z        what the parity covers and can repair
   nc3z repair --in-place tas.nc.nc3z  repairs the archive with its parity")]
-    Parity(ParityCommand),
+    Parity(LazyArgs<ParityCommand>),
     /// List the filters and codecs for chains: built-in ones and those of plug-ins.
     #[command(after_help = "Examples:
   nc3z filters                              built-in ones: HDF5's numbers and NumCodecs' ids
@@ -454,6 +454,16 @@ These files suffice to write a decoder. `bundle`, `aggregate` and `archive --man
 }
 
 impl Command {
+    /// Returns whether the command may end within a millisecond or two. It prepares for longer work when it begins that.
+    pub(crate) fn may_be_short(&self) -> bool {
+        match self {
+            Command::Restore(_) | Command::Verify(_) => true,
+            // Opening waits for servers and pipes.
+            Command::Read(args) => args.file.is_file(),
+            _ => false,
+        }
+    }
+
     /// Returns whether the command ends when its work is done. The others serve, or run a program that has the terminal.
     pub(crate) fn has_end(&self) -> bool {
         match self {

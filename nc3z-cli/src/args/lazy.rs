@@ -2,7 +2,7 @@
 //! commands would take a fifth of the time of a short run.
 
 use clap::error::Error;
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use std::ops::Deref;
 
 /// The arguments of a command.
@@ -17,21 +17,35 @@ impl<T> Deref for LazyArgs<T> {
     }
 }
 
-/// Adds the arguments. The command's own description is kept.
-fn described<T: Args>(command: Command) -> Command {
+/// Adds the arguments or commands. The command's own description is kept.
+fn described(command: Command, add: impl FnOnce(Command) -> Command) -> Command {
     let (about, long_about) = (command.get_about().cloned(), command.get_long_about().cloned());
-    let command = T::augment_args(command);
+    let command = add(command);
     let command = if let Some(about) = about { command.about(about) } else { command };
     if let Some(long_about) = long_about { command.long_about(long_about) } else { command }
 }
 
 impl<T: Args> Args for LazyArgs<T> {
     fn augment_args(command: Command) -> Command {
-        command.defer(described::<T>)
+        command.defer(|command| described(command, T::augment_args))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        command.defer(described::<T>)
+        command.defer(|command| described(command, T::augment_args))
+    }
+}
+
+impl<T: Subcommand> Subcommand for LazyArgs<T> {
+    fn augment_subcommands(command: Command) -> Command {
+        command.defer(|command| described(command, T::augment_subcommands))
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        T::has_subcommand(name)
     }
 }
 

@@ -254,7 +254,7 @@ fn described<T>(
     failures: &mut Failures,
     run: impl FnOnce(&IndexOptions<'_, anyhow::Error>, Failed<'_, anyhow::Error>) -> Result<T>,
 ) -> Result<T> {
-    crate::heap::set_up(if inputs.len() > 1 { 1 } else { threads });
+    crate::cmd::begin_long_work(if inputs.len() > 1 { 1 } else { threads });
     // A file is counted when it is opened.
     let progress = Progress::counting(inputs.len(), "catalog");
     let open = |path: &Path| {

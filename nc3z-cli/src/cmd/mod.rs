@@ -59,8 +59,10 @@ use crate::output::message::InFileExt;
 use crate::output::progress::Progress;
 use anyhow::{Context, Result};
 use named::Opens as _;
+use nc3z_collections::tree::run;
 use nc3z_reader::{Archive, ClassicFile, Dataset, Monitor as _};
-use std::path::Path;
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
 
 /// Either kind of file, recognized by the first bytes.
 #[derive(Clone, Copy)]
@@ -91,11 +93,49 @@ pub(crate) fn open_archive(path: &Path, args: &OpenArgs) -> Result<Archive> {
     named::of(path)?.open_archive(args)
 }
 
-/// Runs `work` in a pool of `threads` threads; 0 means one for each core.
+/// Runs `work` in a pool of `threads` threads; 0 means one for each core. One thread is the calling thread.
 pub(crate) fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T> {
+    begin_long_work(threads);
+    if threads == 1 { on_this_thread(work) } else { Ok(run::with_threads(threads, work)?) }
+}
+
+/// Work on up to this many bytes, decoded, takes less time than other threads take to start and to end.
+const SHORT_WORK: u64 = 1 << 20;
+/// Few originals are more than this many times as long as their archives.
+const USUAL_RATIO: u64 = 8;
+
+/// As [`with_threads`]. Work on at most [`SHORT_WORK`] bytes stays on the calling thread, unless the user wants threads.
+pub(crate) fn with_threads_for<T: Send>(
+    bytes: u64,
+    threads: usize,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T> {
+    if bytes <= SHORT_WORK && threads <= 1 { on_this_thread(work) } else { with_threads(threads, work) }
+}
+
+/// Returns an estimate of the bytes of the originals of archives. There is none for directories, members and URLs.
+pub(crate) fn work_on<'p>(mut archives: impl Iterator<Item = &'p PathBuf>) -> u64 {
+    let total = archives.try_fold(0_u64, |total, file| {
+        let found = std::fs::metadata(file).ok().filter(Metadata::is_file)?;
+        Some(total.saturating_add(found.len().saturating_mul(USUAL_RATIO)))
+    });
+    total.unwrap_or(u64::MAX)
+}
+
+/// Prepares for work that takes more than some milliseconds.
+pub(crate) fn begin_long_work(threads: usize) {
+    crate::output::signals::end_after_grace();
     crate::heap::set_up(threads);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("start threads")?;
-    Ok(pool.install(work))
+}
+
+/// Runs `work` in a pool that has only the calling thread.
+fn on_this_thread<T>(work: impl FnOnce() -> T) -> Result<T> {
+    // A thread stays in its first pool. In this program that pool is always one of this function.
+    if rayon::current_thread_index().is_none() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+        pool.build().context("start threads")?;
+    }
+    Ok(work())
 }
 
 /// Processes many files at once; see [`nc3z_collections::tree::ordered::in_order`].
@@ -105,7 +145,7 @@ pub(crate) fn in_order<J: Sync, T: Send>(
     work: impl Fn(&J) -> T + Sync,
     emit: impl FnMut(&J, T) -> Result<()> + Send,
 ) -> Result<()> {
-    crate::heap::set_up(if jobs.len() > 1 { 1 } else { threads });
+    begin_long_work(if jobs.len() > 1 { 1 } else { threads });
     nc3z_collections::tree::ordered::in_order(jobs, threads, work, emit)
 }
 
@@ -124,4 +164,32 @@ pub(crate) fn in_order_counted<J: Sync, T: Send>(
         done
     };
     in_order(jobs, threads, counted, emit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread::{ThreadId, current};
+
+    #[test]
+    fn short_work_and_that_of_one_thread_stay_on_the_calling_thread() {
+        let seen = || (current().id(), rayon::current_num_threads());
+        let (here, one): (ThreadId, usize) = (current().id(), 1);
+        assert_eq!(with_threads_for(SHORT_WORK, 0, seen).unwrap(), (here, one));
+        assert_eq!(with_threads(1, seen).unwrap(), (here, one));
+        for (bytes, threads) in [(SHORT_WORK + 1, 2), (1, 2)] {
+            let (thread, number) = with_threads_for(bytes, threads, seen).unwrap();
+            assert!(thread != here && number == 2, "{bytes} bytes, {threads} threads");
+        }
+        assert_eq!(with_threads_for(1, 0, seen).unwrap(), (here, one));
+    }
+
+    #[test]
+    fn work_on_archives_that_are_not_files_has_no_limit() {
+        let own = PathBuf::from("Cargo.toml");
+        let len = std::fs::metadata(&own).unwrap().len();
+        assert_eq!(work_on([&own, &own].into_iter()), 2 * USUAL_RATIO * len);
+        assert_eq!(work_on([&own, &PathBuf::from("src")].into_iter()), u64::MAX);
+        assert_eq!(work_on([&PathBuf::from("https://example.org/a.nc3z")].into_iter()), u64::MAX);
+    }
 }

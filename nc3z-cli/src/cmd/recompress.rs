@@ -60,7 +60,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
         let len = |job: &Job| job.input.metadata().map_or(0, |m| m.len());
         super::outputs::warn_of_space(&first.output, found.jobs.iter().map(len).sum());
     }
-    crate::heap::set_up(if found.jobs.len() > 1 { 1 } else { *args.threads });
+    crate::cmd::begin_long_work(if found.jobs.len() > 1 { 1 } else { *args.threads });
     let mut emit = |job: &Job, done: Result<Recompressed>| {
         progress.file_done();
         match done {

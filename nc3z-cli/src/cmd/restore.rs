@@ -37,7 +37,8 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
     super::outputs::check(args.output.as_deref(), args.out.parents)?;
     url::check_credentials(&args.archives, &args.open.remote)?;
     if args.output.as_deref().is_some_and(|o| o == Path::new("-") || o == Path::new("/dev/stdout")) {
-        return super::with_threads(*args.threads, || to_stdout(args))?;
+        let bytes = super::work_on(args.archives.iter());
+        return super::with_threads_for(bytes, *args.threads, || to_stdout(args))?;
     }
     let (bundles, archives): (Vec<PathBuf>, Vec<PathBuf>) =
         args.archives.iter().cloned().partition(|p| args.recursive && unbundle::is_bundle(p));
@@ -85,7 +86,8 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
         skip_existing: tree::evidence(args.skip_existing, is_run, args.out.force),
     };
     let console = ConsoleObserver { args, failures: Mutex::new(Failures::new(&found.failures)) };
-    let mut summary = super::with_threads(*args.threads, || {
+    let bytes = super::work_on(found.jobs.iter().map(|job| &job.input));
+    let mut summary = super::with_threads_for(bytes, *args.threads, || {
         restore_jobs(&found.jobs, &found.others, &options, outputs::all(), &console)
     })?;
     restore_links(&found.others, &options, outputs::all(), &console, &mut summary);
@@ -250,12 +252,18 @@ fn named(path: &Path, args: &RestoreArgs) -> Result<Name> {
 
 /// Opens an archive. With `--fill-lost` also a damaged one, whose index is then rebuilt.
 fn open(named: &Name, args: &RestoreArgs) -> Result<Archive> {
-    super::named::refuse_bundle(&named.without_version(), &args.open)?;
+    let refuse_bundle = || super::named::refuse_bundle(&named.without_version(), &args.open);
     if !args.fill_lost {
-        let archive = named.open_archive(&args.open)?;
+        let opened = named.open_archive(&args.open);
+        // Bundles of other formats are not archives.
+        if opened.as_ref().ok().is_none_or(|archive| Bundle::is_one(&archive.clone().into())) {
+            refuse_bundle()?;
+        }
+        let archive = opened?;
         archive.require_whole()?;
         return Ok(archive);
     }
+    refuse_bundle()?;
     if named.requested().is_some() {
         refuse!("--fill-lost gives the newest version only");
     }

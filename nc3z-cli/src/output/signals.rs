@@ -19,8 +19,6 @@ pub(crate) fn catch_signals() {
         let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(blocked()));
         let _ = signal_hook::flag::register(signal, Arc::clone(flag));
     }
-    #[cfg(unix)]
-    end_after_grace();
 }
 
 /// The time that an operation has after a signal to stop and remove incomplete files.
@@ -31,9 +29,17 @@ const GRACE: Duration = Duration::from_secs(10);
 const STACK: usize = 128 << 10;
 
 /// Ends the process if an operation has not stopped some time after a signal, so that one signal is enough
-/// for any file.
+/// for any file. Only the first call has an effect. Short work goes without: the thread that waits would take longer.
+pub(crate) fn end_after_grace() {
+    #[cfg(unix)]
+    {
+        static DONE: std::sync::Once = std::sync::Once::new();
+        DONE.call_once(wait_for_signals);
+    }
+}
+
 #[cfg(unix)]
-fn end_after_grace() {
+fn wait_for_signals() {
     use signal_hook::consts::{SIGINT, SIGTERM};
     use std::io::Read;
     let Ok((mut wakes, rings)) = std::os::unix::net::UnixStream::pair() else { return };
@@ -67,7 +73,8 @@ fn hangup() -> Option<i32> {
 /// Returns whether the process was started with a signal ignored, if the system reports it (Linux).
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    static STATUS: OnceLock<String> = OnceLock::new();
+    let status = STATUS.get_or_init(|| std::fs::read_to_string("/proc/self/status").unwrap_or_default());
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)

@@ -44,7 +44,7 @@ impl Observer for ConsoleObserver<'_> {
     }
 
     fn begin(&self, jobs: &[Job], bytes: u64) {
-        crate::heap::set_up(if jobs.len() == 1 { *self.args.threads } else { 1 });
+        crate::cmd::begin_long_work(if jobs.len() == 1 { *self.args.threads } else { 1 });
         // Each byte is read twice: for archiving and for verification.
         let passes = if self.args.no_verify { 1 } else { 2 };
         let message = match jobs {

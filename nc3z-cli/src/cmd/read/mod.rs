@@ -36,7 +36,8 @@ pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
     let open = || super::cite::open_verified(&args.file, &args.root, &args.open);
     let (dataset, variable, selection) = select_in(&args.file, &open, &args.variable, &args.selection)?;
     let output = args.output.as_deref().filter(|o| *o != Path::new("-"));
-    let done = super::with_threads(*args.threads, || {
+    let bytes = selection.elements().saturating_mul(variable.ty().size() as u64);
+    let done = super::with_threads_for(bytes, *args.threads, || {
         if let Some(output) = output {
             return to_file(output, args, &dataset, &variable, &selection);
         }

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
     let defects = defects(args)?;
     let jobs = without_recalls(jobs, |job| &job.input, &args.tape)?;
     let named: Vec<PathBuf> = jobs.into_iter().map(|job| job.input).collect();
-    super::with_threads(*args.threads, || {
+    super::with_threads_for(super::work_on(named.iter()), *args.threads, || {
         let mut out = Stdout::verdicts();
         let mut worst = tree::judge(&others, args.passed_over).max(Failures::new(&failures).worst());
         for path in &originals.unmatched {
