@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn conditions_compare_tags_first_and_dates_to_the_second() {
         let modified = SystemTime::UNIX_EPOCH + Duration::from_millis(1_000_000_500);
-        let of = Validators { etag: "\"a\"", modified: Some(modified) };
+        let of = Validators { etag: Some("\"a\""), modified: Some(modified) };
         let date = http_date(modified).unwrap();
         let with = |set: &dyn Fn(&mut Conditions)| {
             let mut conditions = Conditions::default();
