@@ -36,7 +36,9 @@ fn write_sparse(file: &File, at: u64, bytes: &[u8]) -> io::Result<()> {
     let lead = usize::try_from(at.next_multiple_of(HOLE_LEN as u64) - at).expect("less than HOLE_LEN");
     while pos < bytes.len() {
         let end = (if pos < lead { lead } else { pos + HOLE_LEN }).min(bytes.len());
-        if end - pos == HOLE_LEN && is_zero(&bytes[pos..end]) {
+        // At both ends the rest of the run may be in another window.
+        let is_run = end - pos == HOLE_LEN || pos == 0 || end == bytes.len();
+        if is_run && is_zero(&bytes[pos..end]) {
             write_all_at(file, &bytes[pending..pos], at + pending as u64)?;
             pending = end;
         }
