@@ -45,7 +45,7 @@ pub(crate) struct Inner {
     pub(crate) head: Head,
     /// The least number that no array has used.
     pub(crate) next_number: u32,
-    pub(crate) layout: Layout,
+    pub(crate) layout: Arc<Layout>,
     pub(crate) metadata: Metadata,
     /// Facts about an archive in the short form. All other fields describe the long form.
     pub(crate) short: Option<ShortFacts>,

@@ -10,16 +10,38 @@ use nc3z_format::classic::{Header, Layout, Parse, VarId, parse_prefix};
 use nc3z_format::{Error as FormatError, Limits};
 use std::sync::Arc;
 
-/// Length in bytes of the first read of a header. Doubled while it is too short.
+/// Length in bytes of the first read of a header. Multiplied by `GROWTH` while it is too short, since each read is parsed
+/// from the beginning.
 const FIRST_READ: u64 = 64 << 10;
+const GROWTH: u64 = 4;
 
 /// An open classic netCDF file.
 pub struct ClassicFile {
     source: SharedSource,
-    header: Header,
-    header_bytes: Vec<u8>,
-    layout: Layout,
+    parsed: ParsedHeader,
     arrays: Option<Arc<dyn FlatArrays>>,
+}
+
+/// A header and what is computed from it. A file shares it with the archives that are made of it.
+#[derive(Debug, Clone)]
+pub(crate) struct ParsedHeader {
+    bytes: Arc<[u8]>,
+    /// The length of the file.
+    file_len: u64,
+    pub(crate) header: Arc<Header>,
+    pub(crate) layout: Arc<Layout>,
+}
+
+impl ParsedHeader {
+    fn new(bytes: &[u8], header: Header, file_len: u64) -> Result<Self> {
+        let layout = Layout::new(&header, bytes.len() as u64, file_len)?;
+        Ok(ParsedHeader { bytes: bytes.into(), file_len, header: header.into(), layout: layout.into() })
+    }
+
+    /// True if these are the bytes of the header, of a file of this length.
+    pub(crate) fn is_of(&self, bytes: &[u8], file_len: u64) -> bool {
+        self.file_len == file_len && *self.bytes == *bytes
+    }
 }
 
 /// A store of a file's arrays, which reads an array without going through the file's bytes record by record.
@@ -63,8 +85,11 @@ impl ClassicFile {
                         .into());
                     }
                     // The parser requests only bytes inside the file.
-                    take =
-                        at_least.max(take.saturating_mul(2)).max(FIRST_READ).min(len).min(limits.header_len);
+                    take = at_least
+                        .max(take.saturating_mul(GROWTH))
+                        .max(FIRST_READ)
+                        .min(len)
+                        .min(limits.header_len);
                 }
             }
         }
@@ -86,8 +111,8 @@ impl ClassicFile {
 
     fn parsed(source: SharedSource, header: Header, header_len: u64, prefix: &[u8]) -> Result<Self> {
         let end = usize::try_from(header_len).expect("the header is inside the prefix");
-        let layout = Layout::new(&header, header_len, source.len())?;
-        Ok(ClassicFile { source, header, header_bytes: prefix[..end].to_vec(), layout, arrays: None })
+        let parsed = ParsedHeader::new(&prefix[..end], header, source.len())?;
+        Ok(ClassicFile { source, parsed, arrays: None })
     }
 
     /// Returns the file with its arrays read from this store.
@@ -99,17 +124,22 @@ impl ClassicFile {
 
     /// Returns the parsed header.
     pub fn header(&self) -> &Header {
-        &self.header
+        &self.parsed.header
     }
 
     /// The header's bytes.
     pub fn header_bytes(&self) -> &[u8] {
-        &self.header_bytes
+        &self.parsed.bytes
     }
 
     /// The layout of the file.
     pub fn layout(&self) -> &Layout {
-        &self.layout
+        &self.parsed.layout
+    }
+
+    /// The header with its layout, to be shared.
+    pub(crate) fn parsed_header(&self) -> &ParsedHeader {
+        &self.parsed
     }
 
     /// The file's bytes.
@@ -120,13 +150,7 @@ impl ClassicFile {
     /// Returns the file with a part of its bytes in memory.
     pub(crate) fn with_nearby(&self, nearby: Nearby) -> Self {
         let source = Arc::new(NearbySource { nearby, source: Arc::clone(&self.source) });
-        ClassicFile {
-            source,
-            header: self.header.clone(),
-            header_bytes: self.header_bytes.clone(),
-            layout: self.layout.clone(),
-            arrays: self.arrays.clone(),
-        }
+        ClassicFile { source, parsed: self.parsed.clone(), arrays: self.arrays.clone() }
     }
 
     /// Reads bytes of a variable's flattened array, of its padding, or of the gap. Short slots of a record variable are
@@ -139,14 +163,14 @@ impl ClassicFile {
             return arrays.read_flat(array, first, out);
         }
         if let Role::Variable(number) = array.role()
-            && let Some(variable) = self.layout.variable(VarId(number))
+            && let Some(variable) = self.layout().variable(VarId(number))
             && first.is_multiple_of(variable.element_size())
             && out.len().is_multiple_of(variable.ty.size())
         {
             return read_elements(variable, first / variable.element_size(), out, self);
         }
         while !out.is_empty() {
-            let (offset, run) = byte_run(&self.layout, array, first).ok_or_else(|| {
+            let (offset, run) = byte_run(self.layout(), array, first).ok_or_else(|| {
                 Error::from(FormatError::invalid(format!("byte {first} of {array} is not in the file")))
             })?;
             let n = usize::try_from(run).map_or(out.len(), |n| n.min(out.len()));
@@ -161,6 +185,6 @@ impl ClassicFile {
 
 impl std::fmt::Debug for ClassicFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ClassicFile").field("header", &self.header).finish_non_exhaustive()
+        f.debug_struct("ClassicFile").field("header", self.header()).finish_non_exhaustive()
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::archive::{Archive, Inner};
 use crate::check::parity::ReadRepairSource;
+use crate::classic::ParsedHeader;
 use crate::error::Result;
 use crate::newest::Newest;
 use crate::options::OpenOptions;
@@ -207,7 +208,7 @@ impl Parts {
         if !superblock.salt.fits(&head.header, superblock.original_len) {
             return Err(disagree("superblock", "salt", "that of the header bytes", "another"));
         }
-        let bound = BoundHead::new(head, later, superblock.original_len, &limits)?;
+        let bound = BoundHead::new(head, later, superblock.original_len, &limits, options.parsed.as_ref())?;
         let BoundHead { head, next_number, header, layout, arrays, original_len } = bound;
         if original_len != trailer.original_len {
             return Err(disagree("trailer", "original length", original_len, trailer.original_len));
@@ -267,25 +268,30 @@ struct BoundHead {
     /// In the form of a head copy, with the archive's chains.
     head: Head,
     next_number: u32,
-    header: Header,
-    layout: Layout,
+    header: Arc<Header>,
+    layout: Arc<Layout>,
     arrays: Arrays,
     original_len: u64,
 }
 
 impl BoundHead {
     /// Uses the later head if there is one, otherwise the head copy of a file of `first_len` bytes.
-    fn new(copy: HeadParts, later: Option<LaterHeadParts>, first_len: u64, limits: &Limits) -> Result<Self> {
+    /// `known` may be the header, parsed before.
+    fn new(
+        copy: HeadParts,
+        later: Option<LaterHeadParts>,
+        first_len: u64,
+        limits: &Limits,
+        known: Option<&ParsedHeader>,
+    ) -> Result<Self> {
         let (bytes, original_len) = match &later {
             Some(later) => (&later.header, later.original_len),
             None => (&copy.header, first_len),
         };
-        let Parsed { header, header_len } = nc3z_format::classic::parse(bytes, original_len, limits)
-            .map_err(|e| e.within("archive's copy of the classic header", 0))?;
-        if header_len != bytes.len() as u64 {
-            return Err(disagree("head copy", "header length", header_len, bytes.len()));
-        }
-        let layout = Layout::new(&header, header_len, original_len)?;
+        let (header, layout) = match known.filter(|known| known.is_of(bytes, original_len)) {
+            Some(ParsedHeader { header, layout, .. }) => (Arc::clone(header), Arc::clone(layout)),
+            None => parse_header(bytes, original_len, limits)?,
+        };
         let ranks: Vec<usize> = header.variables.iter().map(|v| v.dimensions.len()).collect();
         let paddings = padded_variables(&layout).len();
         let (head, numbers, next_number) = if let Some(later) = later {
@@ -309,6 +315,16 @@ impl BoundHead {
         )?;
         Ok(BoundHead { head, next_number, header, layout, arrays, original_len })
     }
+}
+
+fn parse_header(bytes: &[u8], original_len: u64, limits: &Limits) -> Result<(Arc<Header>, Arc<Layout>)> {
+    let Parsed { header, header_len } = nc3z_format::classic::parse(bytes, original_len, limits)
+        .map_err(|e| e.within("archive's copy of the classic header", 0))?;
+    if header_len != bytes.len() as u64 {
+        return Err(disagree("head copy", "header length", header_len, bytes.len()));
+    }
+    let layout = Layout::new(&header, header_len, original_len)?;
+    Ok((Arc::new(header), Arc::new(layout)))
 }
 
 /// Each array must have as many tiles as its layout requires, and no unknown array may have any.

@@ -1,6 +1,7 @@
 //! Options for opening an archive.
 
 use crate::check::parity::{ReadRepair, ReadRepairHook};
+use crate::classic::{ClassicFile, ParsedHeader};
 use crate::tile::cache::TileCache;
 use crate::versions::VersionName;
 use nc3z_format::Limits;
@@ -19,6 +20,7 @@ pub struct OpenOptions {
     pub(crate) older: bool,
     pub(crate) registry: Registry,
     pub(crate) read_repair: Option<ReadRepairHook>,
+    pub(crate) parsed: Option<ParsedHeader>,
 }
 
 impl Default for OpenOptions {
@@ -33,6 +35,7 @@ impl Default for OpenOptions {
             older: false,
             registry: Registry::default(),
             read_repair: None,
+            parsed: None,
         }
     }
 }
@@ -89,6 +92,14 @@ impl OpenOptions {
     /// has them.
     pub(crate) fn read_repair(self) -> Self {
         if self.read_repair.is_some() { self } else { self.with_read_repair(|_| ()) }
+    }
+
+    /// Uses the parsed header of this file for an archive that has the same header bytes, instead of parsing them again. All
+    /// checks of the archive stay.
+    #[must_use]
+    pub fn with_header_of(mut self, file: &ClassicFile) -> Self {
+        self.parsed = Some(file.parsed_header().clone());
+        self
     }
 
     /// Keeps decoded tiles in this cache instead of the process's.

@@ -80,7 +80,8 @@ impl Build<'_> {
             written = self.or_whole(written, quickest, &sha256, medium)?;
         }
         let Written { unsealed, short } = written;
-        let options = OpenOptions::default().with_registry(self.options.registry.clone());
+        let options =
+            OpenOptions::default().with_registry(self.options.registry.clone()).with_header_of(self.classic);
         if self.prove && digest.is_some() {
             let archive = match short {
                 Some(_) => Archive::from_source(medium.source()?, &options),

@@ -66,7 +66,7 @@ pub(crate) struct TileStore {
     pub(crate) salt: Salt,
     /// Blocks and index pages end before this byte.
     pub(crate) end: u64,
-    pub(crate) header: Header,
+    pub(crate) header: Arc<Header>,
     pub(crate) arrays: Arrays,
     /// The chains by number, bound when the archive was opened.
     pub(crate) chains: Vec<Chain>,

@@ -131,8 +131,9 @@ fn archive_opened(
     let mode = if keep_attributes { 0o600 } else { 0o666 };
     let target = AtomicFile::create_with_mode(output, options.force, mode)?;
     let unchanged = || check_unchanged(source.file(), &before, input);
+    let opening = subject.opening();
     let done = subject.archive(&target.medium(), input, options, &unchanged, monitor)?;
-    check_complete(&target, monitor)?;
+    check_complete(&target, &opening, monitor)?;
     Ok(Prepared { target, like: keep_attributes.then_some(before), done })
 }
 
@@ -152,8 +153,9 @@ pub fn archive_to_vec(
     let subject = Subject::new(source, options, monitor)?;
     let memory = Memory::default();
     let name = Path::new("source");
+    let opening = subject.opening();
     let done = subject.archive(&Medium::Memory(&memory), name, options, &|| Ok(true), monitor)?;
-    Archive::from_source(Medium::Memory(&memory).source()?, &OpenOptions::default())?;
+    Archive::from_source(Medium::Memory(&memory).source()?, &opening)?;
     Ok((memory.into_vec(), done))
 }
 
@@ -170,8 +172,9 @@ pub fn archive_source(
 ) -> Result<ArchiveReport> {
     let subject = Subject::new(source, options, monitor)?;
     let target = AtomicFile::create_with_mode(output, options.force, 0o666)?;
+    let opening = subject.opening();
     let done = subject.archive(&target.medium(), Path::new("source"), options, &|| Ok(true), monitor)?;
-    commit(target, None, monitor)?;
+    commit(target, None, &opening, monitor)?;
     Ok(done)
 }
 
@@ -228,6 +231,11 @@ impl Subject {
         Ok(Subject { classic: quantized.classic, warnings, lossy: Some(quantized.record) })
     }
 
+    /// Returns the options to open the archive of this source.
+    fn opening(&self) -> OpenOptions {
+        OpenOptions::default().with_header_of(&self.classic)
+    }
+
     /// Writes the archive and compares it with the source; `name` is the name of the source in messages.
     fn archive(
         self,
@@ -272,13 +280,18 @@ impl Subject {
 }
 
 /// Opens the archive as a reader does, then renames it to its target.
-pub(crate) fn commit(target: AtomicFile, like: Option<&FileMetadata>, monitor: &dyn Monitor) -> Result<()> {
-    check_complete(&target, monitor)?;
+pub(crate) fn commit(
+    target: AtomicFile,
+    like: Option<&FileMetadata>,
+    opening: &OpenOptions,
+    monitor: &dyn Monitor,
+) -> Result<()> {
+    check_complete(&target, opening, monitor)?;
     target.commit(like)
 }
 
-fn check_complete(target: &AtomicFile, monitor: &dyn Monitor) -> Result<()> {
-    Archive::open(target.temporary_path())?;
+fn check_complete(target: &AtomicFile, opening: &OpenOptions, monitor: &dyn Monitor) -> Result<()> {
+    Archive::from_source(nc3z_reader::source::open(target.temporary_path(), true)?, opening)?;
     if monitor.is_cancelled() { Err(ErrorKind::Interrupted.into()) } else { Ok(()) }
 }
 

@@ -187,7 +187,7 @@ pub fn repair_blocks(
         }
         None => seal(&medium, unsealed, kept, parity, DEFAULT_MEMORY, monitor)?,
     };
-    commit(target, Some(&like), monitor)?;
+    commit(target, Some(&like), &OpenOptions::default(), monitor)?;
     let mut notes = recovered.notes;
     if recovered.uncommitted > 0 {
         notes.push(format!(
