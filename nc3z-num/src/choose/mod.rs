@@ -194,21 +194,15 @@ pub(crate) fn choose_plans<W: Word>(
         // These plans use the samples' patterns, but stored tiles would need those of the whole variable.
         outcome.plans.retain(|(p, _)| p.dictionary().is_none());
         if outcome.plans.is_empty() {
-            outcome.plans.push((plain, None));
+            outcome.plans.push((plain.clone(), None));
         }
     }
     // A dictionary of categories has the masked pattern, too.
     let scan_dictionary = partial && (own.is_some() || categorical) && outcome.dictionary_pays;
     let (plans, sampled): (Vec<_>, Vec<_>) = outcome.plans.into_iter().unzip();
     let sampled = sampled.into_iter().collect::<Option<Vec<u64>>>().unwrap_or_default();
+    let quick = outcome.quick.into_iter().find(|p| !partial || p.dictionary().is_none()).unwrap_or(plain);
     // The payload belongs to the first plan, unless that was removed.
     let payload = outcome.payload.filter(|_| !partial);
-    Ok(Candidates {
-        plans,
-        sampled,
-        payload,
-        quick: outcome.quick,
-        scan_dictionary,
-        mask: value.filter(|_| !categorical),
-    })
+    Ok(Candidates { plans, sampled, payload, quick, scan_dictionary, mask: value.filter(|_| !categorical) })
 }

@@ -54,8 +54,8 @@ const FORGIVEN: u64 = 64;
 pub(crate) struct Outcome {
     /// The plans, the best first, each with the bytes of the samples if these were encoded.
     pub(crate) plans: Vec<(EncodePlan, Option<u64>)>,
-    /// The choice of [`Effort::Fast`].
-    pub(crate) quick: EncodePlan,
+    /// The plans of [`Effort::Fast`], the best first.
+    pub(crate) quick: Vec<EncodePlan>,
     /// True if a dictionary of the whole variable may save bytes.
     pub(crate) dictionary_pays: bool,
     /// The encoded variable by the first plan.
@@ -337,7 +337,7 @@ impl<W: Word> Chooser<'_, W> {
             estimated.iter().filter(|s| !s.1.axes.is_by_value()).cloned().collect();
         let fast = self.fast_plans(&by_integer)?;
         let fast = self.without_dictionary(fast)?;
-        let quick = fast.first().map(|s| s.1.clone()).unwrap_or_default();
+        let quick = fast.iter().map(|s| s.1.clone()).collect();
         let done = if self.effort == Effort::Fast {
             fast
         } else {

@@ -125,7 +125,7 @@ impl EncodePlan {
     }
 
     /// True if the other plan gives the same payload for every tile.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         self.is_same_way(other) && self.level == other.level && self.shape == other.shape
     }
 

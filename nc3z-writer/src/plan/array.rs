@@ -4,7 +4,7 @@
 //! Numbers go to the numeric codec, whose own chooser ranks plans by size; text and bytes to zstd.
 
 use super::cost::Stored;
-use super::numeric::{Found, Trial, numeric_plans, total, trials};
+use super::numeric::{Found, Ranked, Trial, numeric_plans, total, trials};
 use super::probe::packed_below;
 use super::text::{level_of, text_plan};
 use super::{ArrayPlan, Fallback, Policy, Subject, TileChain};
@@ -19,6 +19,9 @@ use nc3z_format::num::{EncodePlan, TransformPlan};
 const BY_PLANE_PERCENT: u64 = 104;
 /// If at most 1/`LITTLE` of the samples is left, their sizes say little about whole tiles.
 const LITTLE: u64 = 16;
+/// The plan of the quickest effort encodes each tile, too, if it takes at most this many thousandths of the best plan's bytes on the
+/// samples: they are not precise enough to rank these two.
+const NEAR_PERMILLE: u64 = 1003;
 
 /// The chain of short arrays before they share a container: byte planes if elements have several bytes.
 pub(super) fn short_chain(ty: NcType, registry: &Registry) -> TileChain {
@@ -72,11 +75,20 @@ pub(crate) fn plan_array(
         }
     }
     // Estimates can be wrong, and a quicker preset must not give a smaller archive.
-    let is_quick = |way: &TileChain| way.num.as_ref().is_some_and(|p| p.is_same_way(&quick));
-    if !tiles.iter().any(is_quick) && (table || quick.dictionary().is_none()) {
-        ways.insert(0, TileChain::numeric(quick, registry));
+    let quick: Vec<Ranked> =
+        quick.into_iter().filter(|(plan, _)| table || plan.dictionary().is_none()).collect();
+    let mut others: Vec<TileChain> = Vec::new();
+    for (plan, _) in &quick {
+        let is_it = |p: &EncodePlan| p.is_same_way(plan);
+        if !has(&tiles, is_it) && !has(&others, is_it) {
+            others.push(TileChain::numeric(plan.clone(), registry));
+        }
     }
-    ways.truncate(1);
+    if others.is_empty() {
+        ways.truncate(1);
+    } else {
+        ways = others;
+    }
     let sampled = subject.sampled_len();
     let mut percent = policy.estimate_percent;
     if percent.is_some() {
@@ -92,6 +104,16 @@ pub(crate) fn plan_array(
         } else if least.0.saturating_mul(LITTLE) <= sampled {
             tiles.extend(ways.iter().cloned());
         }
+        let is_little = percent == Some(0) || least.0.saturating_mul(LITTLE) <= sampled;
+        let table = has(&tiles, |p| p.dictionary().is_some());
+        for (plan, size) in quick {
+            // If there is a payload, the samples are the array, and the sizes are exact.
+            let is_near = payload.is_none() && size.is_some_and(|s| s <= least.scaled(NEAR_PERMILLE, 1000));
+            let is_new = !has(&tiles, |p| p.is_same(&plan)) && (table || plan.dictionary().is_none());
+            if is_new && (is_little || is_near) {
+                tiles.push(TileChain::numeric(plan, registry));
+            }
+        }
         if let Some(plan) = by_plane(tiles[0].num.as_ref(), subject) {
             ways.push(TileChain::numeric(plan, registry));
             percent = percent.min(Some(BY_PLANE_PERCENT));
@@ -105,6 +127,11 @@ pub(crate) fn plan_array(
     };
     let made = subject.made(payload.filter(|payload| tiles.len() == 1 && !broken(payload)));
     Ok(ArrayPlan { short: tiles[..1].to_vec(), tiles, fallback, made, ..ArrayPlan::default() })
+}
+
+/// True if one of the ways is a plan of the numeric codec with this property.
+fn has(ways: &[TileChain], is_it: impl Fn(&EncodePlan) -> bool) -> bool {
+    ways.iter().any(|way| way.num.as_ref().is_some_and(&is_it))
 }
 
 /// Returns the plan with a scale-offset for each plane, if all planes of the samples have the same one. The planes of other tiles

@@ -42,8 +42,8 @@ pub(super) type Ranked = (EncodePlan, Option<Stored>);
 pub(super) struct Found {
     /// At least one plan.
     pub(super) plans: Vec<Ranked>,
-    /// The choice at the quickest effort.
-    pub(super) quick: EncodePlan,
+    /// The choice at the quickest effort; with and without a dictionary of all values, if one was collected.
+    pub(super) quick: Vec<Ranked>,
     /// The encoded array, if there is only one plan and one sample covers the array.
     pub(super) payload: Option<Vec<u8>>,
 }
@@ -84,9 +84,9 @@ pub(super) fn trials(
     Ok(all)
 }
 
-fn ranked(found: Candidates, count: usize) -> Vec<Ranked> {
+fn ranked(found: Candidates) -> Vec<Ranked> {
     let sampled = found.sampled.into_iter().map(|len| Some(Stored(len))).chain(std::iter::repeat(None));
-    found.plans.into_iter().zip(sampled).take(count).collect()
+    found.plans.into_iter().zip(sampled).collect()
 }
 
 fn plan_words<W: Width>(subject: &Subject<'_>, policy: &Policy) -> Result<Found> {
@@ -102,6 +102,7 @@ fn plan_words<W: Width>(subject: &Subject<'_>, policy: &Policy) -> Result<Found>
             .map_err(|e| nc3z_format::Error::from(e).into())
     };
     let mut found = candidates(policy.effort, None)?;
+    let mut quick = vec![found.quick.clone()];
     let mut dictionary = None;
     if found.scan_dictionary && info.total_bytes() <= policy.samples.scan_len {
         let mut builder = DictionaryBuilder::<W>::default();
@@ -109,20 +110,23 @@ fn plan_words<W: Width>(subject: &Subject<'_>, policy: &Policy) -> Result<Found>
         dictionary = builder.finish(info.ty.into()).map(Arc::new);
         if dictionary.is_some() {
             found = candidates(policy.effort, dictionary.as_ref())?;
+            quick.insert(0, found.quick.clone());
         }
     }
     if found.plans.is_empty() {
         found.plans.push(EncodePlan::default());
     }
-    let quick = found.quick.clone();
     let payload = found.payload.take();
-    let mut plans = ranked(found, policy.numeric_plans);
+    let mut plans = ranked(found);
+    let known = |plan: &EncodePlan| plans.iter().find(|(p, _)| p.is_same(plan)).and_then(|(_, size)| *size);
+    let quick = quick.into_iter().map(|plan| (plan.clone(), known(&plan))).collect();
+    plans.truncate(policy.numeric_plans);
     // The archive must not be larger than that of a quicker preset. So the plans of the lower efforts are
     // tried too, at this effort's level.
     let level = plans[0].0.level;
     for &effort in policy.quicker {
-        let others = ranked(candidates(effort, dictionary.as_ref())?, policy.numeric_plans);
-        plans.extend(others.into_iter().map(|(p, _)| (EncodePlan { level, ..p }, None)));
+        let others = ranked(candidates(effort, dictionary.as_ref())?).into_iter().take(policy.numeric_plans);
+        plans.extend(others.map(|(p, _)| (EncodePlan { level, ..p }, None)));
     }
     let payload = payload.filter(|_| plans.len() == 1);
     Ok(Found { plans, quick, payload })

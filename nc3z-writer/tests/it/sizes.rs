@@ -127,6 +127,68 @@ fn hash(at: usize, below: u64) -> f64 {
     f64::from(u32::try_from((mixed ^ mixed >> 27) % below).unwrap())
 }
 
+/// A variable of 600 rows of 500 values, in the order of the file.
+fn rows(ty: NcType, value: &dyn Fn(usize) -> f64) -> Vec<u8> {
+    const N: usize = 600 * 500;
+    let mut bytes = Model::new(Version::Cdf1, 0, vec![Var::fixed(ty, &[600, 500])]).build().bytes;
+    let at = bytes.len() - N * ty.size();
+    for (i, element) in bytes[at..].chunks_exact_mut(ty.size()).enumerate() {
+        #[expect(clippy::cast_possible_truncation, reason = "made values of the type")]
+        match ty {
+            NcType::Byte => element.copy_from_slice(&(value(i) as i8).to_be_bytes()),
+            NcType::Short => element.copy_from_slice(&(value(i) as i16).to_be_bytes()),
+            NcType::Float => element.copy_from_slice(&(value(i) as f32).to_be_bytes()),
+            _ => element.copy_from_slice(&value(i).to_be_bytes()),
+        }
+    }
+    bytes
+}
+
+/// The source is longer than those that are archived as each quicker preset does. Samples of noise rank plans to within some
+/// thousandths, as `allowed` says.
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "small numbers")]
+fn default_is_not_larger_than_fast_for_made_kinds() {
+    let kinds: [(&str, &dyn Fn(usize, usize) -> f64); 10] = [
+        ("steps", &|seed, i| hash(i / [10, 100, 1000, 7000][seed % 4], 1 << 20) / 9e3),
+        ("few values", &|seed, i| hash(i + seed, [3, 9, 90, 900][seed % 4]) / 4.0),
+        ("blocks", &|seed, i| {
+            let side = [8, 20, 50, 100][seed % 4];
+            hash(i / 500 / side * 500 + i % 500 / side, 7)
+        }),
+        ("noise", &|seed, i| hash(i + seed, 1 << 30) - 5e8),
+        ("smooth", &|seed, i| {
+            ((i / 500) as f64 / (9.0 + seed as f64)).sin() * ((i % 500) as f64 / 31.0).cos() * 90.0
+        }),
+        ("smooth with noise", &|seed, i| ((i % 500) as f64 / 40.0).sin() * 60.0 + hash(i, 2 << seed) / 64.0),
+        ("hundredths", &|seed, i| {
+            (((i / 500) as f64 / 50.0).sin() * 6e3 + hash(i, 3 << seed)).round() / 100.0
+        }),
+        ("repeats at a distance", &|seed, i| hash(i % [997, 5000, 20_011, 70_000][seed % 4], 1 << 30) - 5e8),
+        ("few are not zero", &|seed, i| {
+            if hash(i, 5 << (2 * seed)) < 1.0 { hash(i + 7, 1 << 16) } else { 0.0 }
+        }),
+        ("runs", &|seed, i| hash(i / (1 + i / 4000 % [7, 30, 90, 300][seed % 4]), 3)),
+    ];
+    let mut larger = Vec::new();
+    for (name, value) in kinds {
+        for (seed, ty) in [NcType::Byte, NcType::Short, NcType::Float, NcType::Double].into_iter().enumerate()
+        {
+            for seed in [seed, seed + 1] {
+                let bytes = rows(ty, &|i| value(seed, i));
+                let [fast, default] = [Preset::Fast, Preset::Default].map(|preset| {
+                    let options = WriterOptions::default().with_preset(preset).with_tile_len(128 << 10);
+                    archive_bytes(&bytes, &options).len()
+                });
+                if default > allowed(fast) {
+                    larger.push(format!("{name}, {ty:?}, {seed}: default {default}, fast {fast} bytes"));
+                }
+            }
+        }
+    }
+    assert!(larger.is_empty(), "{larger:#?}");
+}
+
 /// A float variable of `levels` levels of 128 by 128 with these values.
 fn levels(levels: usize, value: impl Fn(usize, usize) -> f32) -> Vec<u8> {
     let shape = [levels as u64, 128, 128];
