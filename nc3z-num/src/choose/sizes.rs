@@ -15,6 +15,8 @@ use crate::word::Word;
 const ROWS_WORTH: u64 = 10;
 /// [`ROWS_WORTH`] if elements are masked.
 const MASKED_ROWS_WORTH: u64 = 30;
+/// What [`Shape::FINER_ROWS`] must save in addition: its tables do not fit into a processor's first cache.
+const FINER_ROWS_WORTH: u64 = 10;
 
 impl<W: Word> Chooser<'_, W> {
     /// Returns the bytes of pieces by a plan for each shape of contexts, and the encoded last piece. Returns `None`
@@ -115,6 +117,7 @@ impl<W: Word> Chooser<'_, W> {
             None => ROWS_WORTH,
             Some(_) => MASKED_ROWS_WORTH,
         };
-        1000 + 20 * u64::from(slow) + 20 * u64::from(looked_up) + 10 * u64::from(sought) + rows
+        let finer = if plan.shape == Shape::FINER_ROWS { FINER_ROWS_WORTH } else { 0 };
+        1000 + 20 * u64::from(slow) + 20 * u64::from(looked_up) + 10 * u64::from(sought) + rows + finer
     }
 }

@@ -70,7 +70,7 @@ impl<W: Word> Chooser<'_, W> {
         let longest = self.pieces.samples.iter().map(|s| s.len()).max().unwrap_or(0);
         let mut shapes = vec![plan.shape];
         if plan.shape.north == 1 && context_stride(row, longest) > 0 {
-            shapes.push(Shape::ROWS);
+            shapes.extend([Shape::ROWS, Shape::FINER_ROWS]);
         }
         let sizes = match self.pieces.covered {
             true if shapes.len() == 1 => vec![(size, plan)],

@@ -21,6 +21,8 @@ impl Shape {
     pub(crate) const ALONE: Self = Self { log: 9, north: 1, west: 6 };
     /// Tables by the previous row as well, which reduces decoding speed by a fifth to a half.
     pub(crate) const ROWS: Self = Self { log: 9, north: 4, west: 4 };
+    /// Like [`Shape::ROWS`], by more classes, for long tiles.
+    pub(crate) const FINER_ROWS: Self = Self { log: 9, north: 8, west: 8 };
     /// Like [`Shape::ROWS`], in the finest useful resolution, for [`crate::Effort::Max`].
     pub(crate) const FINE: Self = Self { log: 11, north: 8, west: 4 };
     /// Tables by single tokens, for categories; the first is without rows.

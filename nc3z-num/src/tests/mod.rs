@@ -256,7 +256,8 @@ fn choosing_covers_all_types_and_shapes() {
 /// estimated length.
 fn prepared<W: Width>(elements: &[W], ty: ElementType, geom: &Geometry, mask: Option<u64>) {
     use crate::encode::{Prepared, Task, stage};
-    let shapes = [&[Shape::ALONE, Shape::ROWS, Shape::FINE][..], &Shape::OF_CATEGORIES].concat();
+    let shapes =
+        [&[Shape::ALONE, Shape::ROWS, Shape::FINER_ROWS, Shape::FINE][..], &Shape::OF_CATEGORIES].concat();
     let mut scratch = Scratch::new();
     for axes in [DeltaAxes::NONE, DeltaAxes::ROWS] {
         let plan = EncodePlan { mask, axes, coder: Coder::Ctx, ..EncodePlan::default() };
