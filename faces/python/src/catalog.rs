@@ -8,6 +8,7 @@ use nc3z_format::Limits;
 use nc3z_format::bytes::hex;
 use nc3z_format::classic::{Header, Layout, Parse, parse_prefix};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
@@ -65,65 +66,71 @@ impl Catalog {
         self.catalog.len()
     }
 
-    /// Its files. Equal headers are one object.
-    fn files(&self, py: Python<'_>) -> PyResult<Vec<File>> {
-        let mut files = Vec::new();
-        for block in self.catalog.blocks() {
-            let read = || Ok((block.names()?, block.heads()?, block.headers()?, block.coordinates()?));
-            let (names, heads, headers, coordinates) =
-                py.detach(read).map_err(|e: Error| failure(e, &self.name))?;
-            let parse = |bytes: &bytes::Bytes| match parse_prefix(bytes, u64::MAX, &Limits::default()) {
-                Ok(Parse::Done(header, len)) => Some((*header, len)),
-                _ => None,
+    /// The number of its blocks, each of which has some thousand files.
+    fn blocks(&self) -> usize {
+        self.catalog.blocks().count()
+    }
+
+    /// The files of a block. Equal headers of a block are one object.
+    fn files(&self, py: Python<'_>, block: usize) -> PyResult<Vec<File>> {
+        let found = self.catalog.blocks().nth(block);
+        let block =
+            found.ok_or_else(|| PyIndexError::new_err(format!("the catalogue has no block {block}")))?;
+        let read = || Ok((block.names()?, block.heads()?, block.headers()?, block.coordinates()?));
+        let mut files = Vec::with_capacity(block.len());
+        let (names, heads, headers, coordinates) =
+            py.detach(read).map_err(|e: Error| failure(e, &self.name))?;
+        let parse = |bytes: &bytes::Bytes| match parse_prefix(bytes, u64::MAX, &Limits::default()) {
+            Ok(Parse::Done(header, len)) => Some((*header, len)),
+            _ => None,
+        };
+        let damaged =
+            || exception("CorruptError", format!("{}: the catalogue has a damaged header", self.name));
+        let shared: Vec<_> =
+            headers.iter().map(|bytes| (parse(bytes), PyBytes::new(py, bytes).unbind())).collect();
+        for ((name, (head, number)), known) in names.into_iter().zip(heads).zip(coordinates) {
+            let is_view = |header: &nc3z_format::classic::Header| {
+                self.catalog.is_bundle() && nc3z_collections::has_aggregations(header)
             };
-            let damaged =
-                || exception("CorruptError", format!("{}: the catalogue has a damaged header", self.name));
-            let shared: Vec<_> =
-                headers.iter().map(|bytes| (parse(bytes), PyBytes::new(py, bytes).unbind())).collect();
-            for ((name, (head, number)), known) in names.into_iter().zip(heads).zip(coordinates) {
-                let is_view = |header: &nc3z_format::classic::Header| {
-                    self.catalog.is_bundle() && nc3z_collections::has_aggregations(header)
-                };
-                let described = shared.get(number).and_then(|(header, _)| header.as_ref());
-                // Of other files, and of an aggregation in a bundle, only the name is known.
-                if head.kind == HeadKind::File || described.is_some_and(|(header, _)| is_view(header)) {
-                    let (nothing, none) = (PyBytes::new(py, b"").unbind(), PyDict::new(py).unbind());
-                    files.push((
-                        name,
-                        "other file",
-                        head.len,
-                        head.stored,
-                        None,
-                        nothing,
-                        Vec::new(),
-                        none,
-                        None,
-                    ));
-                    continue;
-                }
-                let (Some((header, header_len)), bytes) = shared.get(number).ok_or_else(damaged)? else {
-                    return Err(damaged());
-                };
-                let values = PyDict::new(py);
-                for known in known.iter().filter(|known| known.whole) {
-                    values.set_item(known.variable, PyBytes::new(py, &known.bytes))?;
-                }
-                let kind = if head.kind == HeadKind::Packed { "packed" } else { head.kind.name() };
-                let sha256 = head.sha256.map(|sha256| hex(&sha256));
-                let lengths = lengths(header, *header_len, head.len);
-                let file = (
+            let described = shared.get(number).and_then(|(header, _)| header.as_ref());
+            // Of other files, and of an aggregation in a bundle, only the name is known.
+            if head.kind == HeadKind::File || described.is_some_and(|(header, _)| is_view(header)) {
+                let (nothing, none) = (PyBytes::new(py, b"").unbind(), PyDict::new(py).unbind());
+                files.push((
                     name,
-                    kind,
+                    "other file",
                     head.len,
                     head.stored,
-                    sha256,
-                    bytes.clone_ref(py),
-                    lengths,
-                    values.unbind(),
-                    (head.modified != UNKNOWN_TIME).then_some(head.modified),
-                );
-                files.push(file);
+                    None,
+                    nothing,
+                    Vec::new(),
+                    none,
+                    None,
+                ));
+                continue;
             }
+            let (Some((header, header_len)), bytes) = shared.get(number).ok_or_else(damaged)? else {
+                return Err(damaged());
+            };
+            let values = PyDict::new(py);
+            for known in known.iter().filter(|known| known.whole) {
+                values.set_item(known.variable, PyBytes::new(py, &known.bytes))?;
+            }
+            let kind = if head.kind == HeadKind::Packed { "packed" } else { head.kind.name() };
+            let sha256 = head.sha256.map(|sha256| hex(&sha256));
+            let lengths = lengths(header, *header_len, head.len);
+            let file = (
+                name,
+                kind,
+                head.len,
+                head.stored,
+                sha256,
+                bytes.clone_ref(py),
+                lengths,
+                values.unbind(),
+                (head.modified != UNKNOWN_TIME).then_some(head.modified),
+            );
+            files.push(file);
         }
         Ok(files)
     }

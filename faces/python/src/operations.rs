@@ -136,7 +136,7 @@ pub(crate) fn archived<'py>(py: Python<'py>, done: &ArchiveReport) -> PyResult<B
 
 /// Returns what archiving returns, of an existing archive, which must be that of the source.
 #[pyfunction]
-pub(crate) fn present<'py>(py: Python<'py>, input: PathBuf, output: PathBuf) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn present(py: Python<'_>, input: PathBuf, output: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let options = OpenOptions::of_command();
     let refused =
         |e: tree::Error| PyFileExistsError::new_err(format!("{}; `force=True` replaces it", e.with_causes()));

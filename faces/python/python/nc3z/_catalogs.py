@@ -15,7 +15,7 @@ from nc3z import _nc3z
 from nc3z._nc3z import Condition
 
 
-_NOTHING: Mapping[int, bytes] = MappingProxyType({})
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
 #: Values of more bytes may be those of many files, such as the axes of a grid. A single value is usually that of one file.
 LONG = 16
 
@@ -28,7 +28,7 @@ class Statistics:
     stored_nbytes: int
     sha256: str | None
     #: For each variable of numbers, a row for each tile: count of valid and of infinite values, minimum, maximum.
-    tiles: dict[str, npt.NDArray[np.float64]]
+    tiles: Mapping[str, npt.NDArray[np.float64]]
     #: The time of the catalogue in seconds, or None if it is not on disk. A local file that is newer may have changed.
     made: float | None = None
     #: ``archive``, ``classic``, ``packed`` or ``aggregation``.
@@ -102,21 +102,25 @@ def read(path: str, variables: Sequence[str], storage_options: Mapping[str, Any]
     """Reads a catalogue; the statistics of the named variables only."""
     catalog = _nc3z.Catalog(path, None if storage_options is None or "://" not in path else dict(storage_options))
     made = None if "://" in path else os.stat(path).st_mtime
-    files: list[Statistics] = []
-    names: list[str] = []
+    files: list[Statistics | None] = []
+    known: dict[str, Statistics] = {}
     # Equal values of several files are one object.
     shared: dict[Any, Any] = {}
-    for name, kind, nbytes, stored, sha256, header, sizes, coordinates, modified in catalog.files():
-        names.append(name)
-        for number, values in coordinates.items():
-            if len(values) > LONG:
-                coordinates[number] = shared.setdefault(values, values)
-        lengths = tuple(sizes)
-        lengths = shared.setdefault(lengths, lengths)
-        files.append(Statistics(nbytes, stored, sha256, {}, made, kind, header, lengths, coordinates, modified))
+    for block in range(catalog.blocks()):
+        for name, kind, nbytes, stored, sha256, header, sizes, coordinates, modified in catalog.files(block):
+            if kind == "other file":
+                files.append(None)
+                continue
+            for number, values in coordinates.items():
+                if len(values) > LONG:
+                    coordinates[number] = shared.setdefault(values, values)
+            lengths = tuple(sizes)
+            lengths = shared.setdefault(lengths, lengths)
+            known[name] = Statistics(nbytes, stored, sha256, _NOTHING, made, kind, header, lengths, coordinates, modified)
+            files.append(known[name])
     for variable in dict.fromkeys(variables):
         for number, tiles in catalog.tiles(variable):
             # Of variables of the same name, which few files have, the first one counts.
-            files[number].tiles.setdefault(variable, tiles)
-    known = {name: file for name, file in zip(names, files, strict=True) if file.kind != "other file"}
+            if (file := files[number]) is not None and variable not in file.tiles:
+                file.tiles = {**file.tiles, variable: tiles}
     return Catalog(path, known)

@@ -95,7 +95,7 @@ def _add_bundle(found: Found, path: str, variables: Sequence[str], opening: Open
 
 
 def _placed(catalog: _catalogs.Catalog, base: str | None) -> dict[str, _catalogs.Statistics]:
-    """The files of a catalogue by path. Relative names start at ``base``; otherwise, for a catalogue at a URL, beside it, and for one on
+    """Takes the files of a catalogue, by path. Relative names start at ``base``; otherwise, for a catalogue at a URL, beside it, and for one on
     disk at the current directory if the first file is there, otherwise at the catalogue's directory.
     """
     if base is None and "://" in catalog.path:
@@ -104,10 +104,11 @@ def _placed(catalog: _catalogs.Catalog, base: str | None) -> dict[str, _catalogs
         first = next(iter(catalog.files), "").partition("!/")[0]
         base = os.getcwd() if os.path.exists(first) else os.path.dirname(catalog.path)
     found = {}
-    for name, statistics in catalog.files.items():
+    for name in list(catalog.files):
+        path = name
         if "://" not in name:
-            name = _below(base, name) if "://" in base else os.path.abspath(os.path.join(base, name))
-        found[name] = statistics
+            path = _below(base, name) if "://" in base else os.path.abspath(os.path.join(base, name))
+        found[path] = catalog.files.pop(name)
     return found
 
 

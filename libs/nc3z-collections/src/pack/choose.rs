@@ -48,14 +48,6 @@ pub(super) struct Made {
     pub(super) alone: Vec<(String, Vec<u8>, Stamp)>,
 }
 
-impl Made {
-    /// The bytes of the group and of the archives.
-    pub(super) fn len(&self) -> u64 {
-        let group = self.group.as_ref().map_or(0, |(archive, _)| archive.len());
-        self.alone.iter().map(|(_, archive, _)| archive.len()).sum::<usize>() as u64 + group as u64
-    }
-}
-
 /// Makes a group of these files, of some of them, or of none, whichever takes the fewest bytes.
 pub(super) fn make(members: &[Member], options: &WriterOptions) -> Result<Made> {
     // Each member is compared with its file when the group is made. A digest of the group itself is not

@@ -251,7 +251,8 @@ fn a_run_that_was_killed_before_its_commit_leaves_the_bundle() {
 
 #[test]
 fn long_headers_are_in_long_tiles() {
-    let title = |n: usize| (0..15_000).map(|i| format!("{:04}", (i * (n + 7)) % 9973)).collect::<String>();
+    let title =
+        |n: usize| (0..15_000).fold(String::new(), |text, i| text + &format!("{:04}", (i * (n + 7)) % 9973));
     let tree = tree((0..40).map(|n| titled(&title(n), n, 5, b"")).collect());
     let (before, after) = grown(&tree, 38);
     for (bytes, count) in [(before, 38), (after, 40)] {

@@ -1,7 +1,7 @@
 //! Packs files for a bundle: groups of files that share data, and archives of the others.
 
 use super::choose::{Made, Member, make};
-use super::encode::{MAX_HEADER, of_writer};
+use super::encode::{MAX_HEADER, encoded, of_writer};
 use super::order::{self, Content, Repeated, SHARED_FROM};
 use super::original::Input;
 use super::{arrays, columns};
@@ -111,15 +111,19 @@ fn group_len(
     options: &PackOptions,
     members: &(dyn Fn(&Range<usize>, &Mutex<Recent>) -> Result<Vec<Member>> + Sync),
 ) -> Result<u64> {
-    // Which length is best hardly depends on the preset.
+    // Which length is best hardly depends on the preset, nor on the files of a group that are stored separately after all.
     let writer = options.writer.clone().with_preset(Preset::Default);
+    let writer = writer.with_content_digests(false).with_verify(false);
     let mut best = (u64::MAX, order::GROUP_LENS[0]);
     for (len, ranges) in trials.iter().filter(|_| trials.len() > 1) {
         told(adding, 0)?;
         // The files are read once more for the bundle.
         let recent = Mutex::default();
-        let one =
-            |range: &Range<usize>| -> Result<u64> { Ok(make(&members(range, &recent)?, &writer)?.len()) };
+        let one = |range: &Range<usize>| -> Result<u64> {
+            let members = members(range, &recent)?;
+            let archive = encoded(&members.iter().collect::<Vec<_>>(), &writer)?;
+            Ok(archive.map_or(0, |archive| archive.len() as u64))
+        };
         let total = ranges.par_iter().map(one).sum::<Result<u64>>()?;
         best = best.min((total, *len));
     }

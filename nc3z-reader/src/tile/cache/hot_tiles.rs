@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn a_tile_is_hot_until_something_is_evicted() {
         let cache = TileCache::new(3 * 1256);
-        let share = Share::new(cache.clone());
+        let share = Share::new(Some(cache.clone()));
         let is_hot = |tile| share.hot_tiles().tile(key(tile)).is_some();
         for before in 0..3 {
             assert!(!is_hot(7), "after {before} reads");
@@ -179,7 +179,7 @@ mod tests {
         }
         assert!(is_hot(7) && !is_hot(8));
         assert_eq!(share.hot_tiles().tile(key(7)).unwrap()[..], [7; 1000]);
-        assert!(Share::new(cache.clone()).hot_tiles().tile(key(7)).is_none(), "another archive's");
+        assert!(Share::new(Some(cache.clone())).hot_tiles().tile(key(7)).is_none(), "another archive's");
         (20..30).for_each(|tile| read(&share, tile));
         assert!(cache.stats().evictions > 0 && !is_hot(7));
         check(&cache);
@@ -212,7 +212,7 @@ mod tests {
     fn hot_tiles_are_in_the_cache_while_others_read_and_clear() {
         let cache = TileCache::new(6 * 1256);
         for round in 0..10 {
-            let share = Share::new(cache.clone());
+            let share = Share::new(Some(cache.clone()));
             std::thread::scope(|scope| {
                 for t in 0..4_u64 {
                     let (share, cache) = (&share, &cache);
