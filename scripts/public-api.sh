@@ -25,8 +25,8 @@ esac
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-# What is compiled already is not looked at again.
-cargo build "${workspace[@]}" --quiet --lib --bins
+# As scripts/test.sh does it, so that nothing is compiled again: fewer targets would have other features.
+cargo build "${workspace[@]}" --quiet --all-targets
 sound=0
 documents=$NC3Z_LOOKED_AT/doc
 what_was_said rustdoc || sound=1

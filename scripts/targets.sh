@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Compiles for targets that are not this machine's: wasm32 (a browser), i686 (32 bits), Windows and macOS, and by the oldest compiler that
 # Cargo.toml names. With --test runs tests instead: of the libraries as 32-bit programs, and of the codec and the format as big-endian ones.
-# With --brief, which is a part of scripts/test.sh: the reader for browsers for wasm32, and some of the codec's tests as 32-bit programs.
 # docs/testing.md says where the compilers come from, and what is not checked. A target whose toolchain cannot be had is named; where none can
 # be, the script ends with 77, not run.
 set -euo pipefail
@@ -13,7 +12,6 @@ links_32_bits() { printf '#include <stdio.h>\nint main(void){return 0;}' | cc -m
 
 ran=0
 wasm_packages=(nc3z-num nc3z-format nc3z-reader nc3z-web)
-[ "$run" != --brief ] || wasm_packages=(nc3z-web)
 if [ "$run" = --test ]; then
     echo "NOT RUN for $wasm: nothing here runs it"
 elif toolchain "$wasm" std,panic_abort; then
@@ -34,10 +32,6 @@ else
 fi
 if toolchain "$small" std,panic_unwind,proc_macro,test && links_32_bits; then
     case $run in
-        --brief)
-            echo "$small: tests of nc3z-num, some"
-            cargo test -p nc3z-num --lib --target "$small" "${other[@]}" "${build_std[@]}" -- tests::every_short tests::large_fields tests::quantised tests::exceptions means reference_tests scale_offset:: sums:: mask:: planes::
-            ;;
         --test)
             libraries=(-p nc3z-num -p nc3z-format -p nc3z-reader -p nc3z-writer -p nc3z-staged -p nc3z-collections -p nc3z-look -p nc3z-plot -p nc3z-zarr -p nc3z-cite -p nc3z -p nc3z-filters)
             echo "$small: tests of ${libraries[*]}"

@@ -59,12 +59,9 @@ compiled_step "lint" lint
 finish_setup
 python=.venv/bin/python
 [ -x "$python" ] || python=python3
-# It compiles on one core for most of its time, while the tests leave a core idle.
-[ "$compiles" != true ] || begin_beside scripts/targets.sh --brief
 compiled_step "Rust tests" tests
 compiled_step "documentation's tests" doc_tests
 compiled_step "documentation, public interface" scripts/public-api.sh
-compiled_step "32 bits, the browser, beside the three before" end_beside
 step "site" scripts/site.sh
 compiled_step "licences" scripts/licences.sh
 compiled_step "magic" scripts/check-magic.sh

@@ -64,7 +64,10 @@ class Collections(Case):
             f.write(self.classic[some[1]])
         (root / "empty.nc").touch()
         (root / "readme.txt").write_text("what this is\n")
-        (root / "out-of-it.nc").symlink_to(CLASSIC / "numeric.nc")
+        # Everybody may read it, wherever this checkout is.
+        outside = self.dir / "numeric.nc"
+        shutil.copyfile(CLASSIC / "numeric.nc", outside)
+        (root / "out-of-it.nc").symlink_to(outside)
         os.mkfifo(root / "pipe.nc")
         return root
 

@@ -199,7 +199,7 @@ class Packages(Case):
         known = {"nc3z-reader/src/platform.rs", "nc3z-writer/src/platform.rs", "nc3z-reader/src/source/regular.rs", "libs/nc3z-filters/src/child.rs",
                  "libs/nc3z-filters/src/worker.rs", "libs/nc3z-collections/src/tree/links.rs", "libs/nc3z-collections/src/tree/output_dirs.rs", "libs/nc3z-collections/src/tree/removal.rs",
                  "libs/nc3z-collections/src/tree/acl.rs", "libs/nc3z-collections/src/tree/campaign/plan.rs", "libs/nc3z-collections/src/tree/campaign/retire.rs", "libs/nc3z-collections/src/tree/offline.rs",
-                 "nc3z-cli/src/output/progress.rs", "faces/mount/src/view/platform.rs",
+                 "nc3z-cli/src/output/signals.rs", "faces/mount/src/view/platform.rs",
                  "faces/mount/src/system_log.rs", "nc3z-cli/src/cmd/netcdf_plugin/run.rs", "faces/netcdf-plugin/src/file.rs", "faces/c/src/open.rs"}
         found = set()
         for path in (p for folder in ("nc3z-*", "libs/*", "faces/*") for p in ROOT.glob(f"{folder}/src/**/*.rs")):
