@@ -33,18 +33,28 @@ pub(crate) fn tokens_of<W: Word>(numbers: &[W], out: &mut [u8]) {
 }
 
 /// `out[i]` = symbol of a token, from the class of the previous row and the previous token. The first has no
-/// previous token.
+/// previous token. `bounds` is the number of classes' bounds in `west`; the others are 255, which no token reaches.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
-fn join(tokens: &[u8], north: &[u8], west: &[u8; 16], few: bool, unit: u8, out: &mut [u16]) {
+fn join(tokens: &[u8], north: &[u8], west: &[u8; 16], bounds: usize, unit: u8, out: &mut [u16]) {
+    match bounds {
+        0..=3 => join_by::<3>(tokens, north, west, unit, out),
+        4..=7 => join_by::<7>(tokens, north, west, unit, out),
+        _ => join_by::<16>(tokens, north, west, unit, out),
+    }
+}
+
+/// With a fixed number of comparisons, several tokens are compared at once.
+#[inline(always)]
+fn join_by<const N: usize>(tokens: &[u8], north: &[u8], west: &[u8; 16], unit: u8, out: &mut [u16]) {
     let Some((&first, &class)) = tokens.first().zip(north.first()) else { return };
     out[0] = u16::from(class.wrapping_mul(unit)) << 8 | u16::from(first);
     let (here, north, out) = (&tokens[1..], &north[1..], &mut out[1..]);
+    let west: [u8; N] = *west.first_chunk().expect("N is at most 16");
     for (((o, &t), &p), &n) in out.iter_mut().zip(here).zip(tokens).zip(north) {
-        let class: u8 = if few {
-            u8::from(p >= west[0]) + u8::from(p >= west[1]) + u8::from(p >= west[2])
-        } else {
-            west.iter().map(|&t| u8::from(p >= t)).sum()
-        };
+        let mut class = 0;
+        for bound in west {
+            class += u8::from(p >= bound);
+        }
         *o = u16::from(n.wrapping_mul(unit).wrapping_add(class)) << 8 | u16::from(t);
     }
 }
@@ -84,8 +94,7 @@ pub(crate) fn symbols(
     symbols.resize(tokens.len(), 0);
     for lane in lanes {
         let lane = lane.clone();
-        let few = model.west.len() <= 3;
-        join(&tokens[lane.clone()], &north[lane.clone()], &west, few, unit, &mut symbols[lane]);
+        join(&tokens[lane.clone()], &north[lane.clone()], &west, model.west.len(), unit, &mut symbols[lane]);
     }
 }
 
