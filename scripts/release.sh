@@ -49,6 +49,14 @@ empty_root() {
     rm -rf "$root"
     return $code
 }
+# The crate nc3z promises its interface. Without a release before this one there is nothing to compare it with.
+semver() {
+    local before
+    before=$(git tag --list 'v[1-9]*' --sort=-v:refname | grep -vx "v$version" | head -1)
+    [ -n "$before" ] || not_run_because "no release before this one" || return 77
+    cargo semver-checks --version >/dev/null 2>&1 || not_run_because "no cargo-semver-checks (cargo install cargo-semver-checks)" || return 77
+    cargo semver-checks --package nc3z --baseline-rev "$before"
+}
 packages() { scripts/package.sh "$target_dir/release/nc3z" "$out/package" && mv "$out"/package/*.deb "$out"/package/*.tar.gz "$out/" && rm -rf "$out/package"; }
 wheel() { scripts/wheel.sh "$(rustc --print host-tuple)" "$out"; }
 # The wheel in an environment that has nothing else, without the network but for NumPy.
@@ -138,6 +146,7 @@ step "nothing uncommitted" clean
 step "notes from the changelog" notes
 step "tool, plug-in and C library" tool
 step "archives of earlier versions" old_archives
+step "interface of the crate nc3z" semver
 step "Debian package, tarball" packages
 step "static binary" static
 step "static binary in an empty root" empty_root

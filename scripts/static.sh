@@ -45,7 +45,7 @@ echo "$binary.stripped: $size bytes, by $("${RUSTC:-rustc}" --version)"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ ${#cargo[@]} = 2 ]; then
-    objcopy -O binary --only-section=.dep-v0 "$binary.stripped" "$work/crates"
+    objcopy --dump-section ".dep-v0=$work/crates" "$binary.stripped" /dev/null
     python3 - "$work/crates" <<'PY'
 import json
 import sys
