@@ -44,6 +44,7 @@ fn join(tokens: &[u8], north: &[u8], west: &[u8; 16], bounds: usize, unit: u8, o
 }
 
 /// With a fixed number of comparisons, several tokens are compared at once.
+#[expect(clippy::inline_always, reason = "compiled for the processor features of its caller")]
 #[inline(always)]
 fn join_by<const N: usize>(tokens: &[u8], north: &[u8], west: &[u8; 16], unit: u8, out: &mut [u16]) {
     let Some((&first, &class)) = tokens.first().zip(north.first()) else { return };
