@@ -106,8 +106,8 @@ impl<W: Word> Chooser<'_, W> {
             // Plans without neighbours stay only if they are better at once. Otherwise they would displace smoother
             // plans.
             let smooth =
-                plans.iter().filter(|s| !s.1.axes.are_alone()).map(|s| s.0).min().unwrap_or(Bits::MAX);
-            plans.retain(|s| !s.1.axes.are_alone() || s.0 < smooth);
+                plans.iter().filter(|s| s.1.axes.has_neighbours()).map(|s| s.0).min().unwrap_or(Bits::MAX);
+            plans.retain(|s| s.1.axes.has_neighbours() || s.0 < smooth);
         }
         // Plans by value are left out, so that each effort compares the plans of the quicker one.
         let by_integer = estimated.iter().flatten().filter(|s| !s.1.axes.is_by_value());
@@ -128,7 +128,7 @@ impl<W: Word> Chooser<'_, W> {
 
     /// Adds the best plan without its neighbours. If that is better, adds all plans without neighbours.
     fn estimate_alone(&mut self, plans: &mut Vec<Estimated>, crop: usize) -> Result<()> {
-        let best = plans.iter().min_by_key(|s| s.0).filter(|s| s.1.axes != DeltaAxes::NEIGHBOURS).cloned();
+        let best = plans.iter().min_by_key(|s| s.0).filter(|s| s.1.axes.alone() != DeltaAxes::NONE).cloned();
         let Some((cost, plan)) = best else { return Ok(()) };
         let alone = |axes: DeltaAxes| (Bits::default(), EncodePlan { axes: axes.alone(), ..plan.clone() });
         let mut tried = vec![alone(plan.axes)];
@@ -137,7 +137,7 @@ impl<W: Word> Chooser<'_, W> {
             let others = plans
                 .iter()
                 .map(|s| s.1.axes)
-                .filter(|&axes| axes != DeltaAxes::NEIGHBOURS && axes != plan.axes);
+                .filter(|&axes| axes.alone() != DeltaAxes::NONE && axes != plan.axes);
             let mut others: Vec<Estimated> = others.map(alone).collect();
             self.estimate(&mut others, &[crop])?;
             tried.extend(others);
@@ -203,6 +203,7 @@ impl<W: Word> Chooser<'_, W> {
             DeltaAxes::ROWS_PLANES,
             DeltaAxes::VOLUMES,
             DeltaAxes::ROWS_VOLUMES,
+            DeltaAxes::NONE,
         ];
         all.into_iter().filter(|s| s.reduced(&longest.geom, longest.words.len()) == *s).collect()
     }
