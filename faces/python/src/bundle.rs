@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// An open ZIP or tar.
+/// An open bundle of nc3z, ZIP or tar.
 #[pyclass(frozen, module = "nc3z._nc3z", name = "Bundle")]
 pub(crate) struct Bundle {
     bundle: Arc<bundle::Bundle>,

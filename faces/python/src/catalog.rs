@@ -10,7 +10,7 @@ use nc3z_format::classic::{Header, Layout, Parse, parse_prefix};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyList, PyTuple};
 
 /// An open catalogue.
 #[pyclass(frozen, module = "nc3z._nc3z", name = "Catalog")]
@@ -19,9 +19,10 @@ pub(crate) struct Catalog {
     name: String,
 }
 
-/// A file: name, kind, length, stored length, SHA-256, header, lengths of dimensions, all values of coordinates by the position of
-/// their variable, and the time of the last change in milliseconds.
-type File = (String, &'static str, u64, u64, Option<String>, Py<PyBytes>, Vec<u64>, Py<PyDict>, Option<i64>);
+/// A file: name, kind, length, stored length, SHA-256, header, lengths of dimensions, coordinates with all their values, and the time of the last change in nanoseconds since 1970.
+type File = (String, &'static str, u64, u64, Option<String>, Py<PyBytes>, Vec<u64>, Coordinates, Option<i64>);
+/// The positions of coordinate variables, and their values.
+type Coordinates = (Py<PyTuple>, Py<PyTuple>);
 
 /// Converts an error of a catalogue or a bundle with this name.
 pub(crate) fn failure(e: Error, name: &str) -> PyErr {
@@ -95,7 +96,8 @@ impl Catalog {
             let described = shared.get(number).and_then(|(header, _)| header.as_ref());
             // Of other files, and of an aggregation in a bundle, only the name is known.
             if head.kind == HeadKind::File || described.is_some_and(|(header, _)| is_view(header)) {
-                let (nothing, none) = (PyBytes::new(py, b"").unbind(), PyDict::new(py).unbind());
+                let nothing = PyBytes::new(py, b"").unbind();
+                let none = (PyTuple::empty(py).unbind(), PyTuple::empty(py).unbind());
                 files.push((
                     name,
                     "other file",
@@ -112,10 +114,10 @@ impl Catalog {
             let (Some((header, header_len)), bytes) = shared.get(number).ok_or_else(damaged)? else {
                 return Err(damaged());
             };
-            let values = PyDict::new(py);
-            for known in known.iter().filter(|known| known.whole) {
-                values.set_item(known.variable, PyBytes::new(py, &known.bytes))?;
-            }
+            let whole = || known.iter().filter(|known| known.whole);
+            let numbers: Vec<_> = whole().map(|known| known.variable).collect();
+            let values: Vec<_> = whole().map(|known| PyBytes::new(py, &known.bytes)).collect();
+            let coordinates = (PyTuple::new(py, numbers)?.unbind(), PyTuple::new(py, values)?.unbind());
             let kind = if head.kind == HeadKind::Packed { "packed" } else { head.kind.name() };
             let sha256 = head.sha256.map(|sha256| hex(&sha256));
             let lengths = lengths(header, *header_len, head.len);
@@ -127,7 +129,7 @@ impl Catalog {
                 sha256,
                 bytes.clone_ref(py),
                 lengths,
-                values.unbind(),
+                coordinates,
                 (head.modified != UNKNOWN_TIME).then_some(head.modified),
             );
             files.push(file);

@@ -15,7 +15,7 @@ use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// A variable as its file's header describes it.
@@ -94,12 +94,16 @@ impl Scan {
         &self,
         header: &[u8],
         lengths: Vec<u64>,
-        values: HashMap<usize, PyBackedBytes>,
+        coordinates: (Vec<usize>, Vec<PyBackedBytes>),
         path: &str,
         name: &str,
         token: &[u8],
     ) -> Option<Member> {
-        let of = |id: VarId| values.get(&id.index()).map(|bytes| bytes.to_vec());
+        let (numbers, values) = coordinates;
+        let of = |id: VarId| {
+            let at = numbers.iter().position(|&number| number == id.index())?;
+            values.get(at).map(|bytes| bytes.to_vec())
+        };
         self.0.described(header, &lengths, of, path, name, token).map(|member| Member(Arc::new(member)))
     }
 }

@@ -64,7 +64,10 @@ impl OpenFragment for Urls {
             }
             format!("{host}/{name}")
         };
-        (self.open)(&url).map(Some).map_err(|what| wrong(&what))
+        // As on disk, the file may have been archived after the aggregation was made.
+        let archived = || (self.open)(&format!("{url}.nc3z"));
+        let opened = (self.open)(&url).or_else(|what| archived().map_err(|_| what));
+        opened.map(Some).map_err(|what| wrong(&what))
     }
 }
 
@@ -114,6 +117,18 @@ mod tests {
         }
         // No file of this machine, even for a caller that trusts other servers.
         assert!(asked(at, true, "file:///etc/passwd").is_err());
+    }
+
+    #[test]
+    fn a_file_that_was_archived_later_is_found() {
+        let open: OpenUrl = Arc::new(|url| match url {
+            "https://host/a.nc.nc3z" => Ok(Arc::new(MemorySource::new(vec![1]))),
+            _ => Err(format!("{url} is not there")),
+        });
+        let urls = Urls::beside(Some("https://host/agg.nc"), false, open);
+        assert!(urls.open_fragment("a.nc").unwrap().is_some());
+        let error = urls.open_fragment("b.nc").err().unwrap().to_string();
+        assert!(error.contains("https://host/b.nc is not there"), "{error}");
     }
 
     #[test]

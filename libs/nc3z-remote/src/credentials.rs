@@ -22,7 +22,7 @@ type Setting = (&'static str, &'static str);
 pub(crate) struct Rules {
     /// Settings without which the store has no address.
     required: &'static [Setting],
-    /// Settings of which each needs all others of its group.
+    /// Settings of which each needs all others of its group. The store uses the first complete group.
     groups: &'static [&'static [Setting]],
     /// Settings that are names of files.
     files: &'static [Setting],
@@ -67,19 +67,26 @@ pub(crate) struct Credentials {
 }
 
 impl Rules {
-    /// Checks settings, which `get` returns by name.
+    /// Checks settings for a URL, which `get` returns by name.
     ///
     /// # Errors
     /// A part is missing, or a file cannot be read. The error names the environment variable and the setting.
-    pub(crate) fn check(&self, get: impl Fn(&str) -> Option<String>) -> io::Result<()> {
+    pub(crate) fn check(&self, url: &Url, get: impl Fn(&str) -> Option<String>) -> io::Result<()> {
         let is_set = |(name, _): &&Setting| get(name).is_some_and(|value| !value.is_empty());
         let wrong = |words| Err(io::Error::new(io::ErrorKind::InvalidInput, words));
-        if let Some((name, variable)) = self.required.iter().find(|setting| !is_set(setting)) {
+        let is_on = |name: &str| get(name).is_some_and(|text| is_true(&text));
+        // `abfss://container@account.host` names the account, and the emulator has its own.
+        let has_account = !url.username().is_empty() || is_on("use_emulator");
+        let missing = self.required.iter().find(|setting| !is_set(setting));
+        if let Some((name, variable)) = missing.filter(|_| !has_account) {
             return wrong(format!("{variable} is not set; set it, or give the setting `{name}`"));
         }
+        if is_on("skip_signature") {
+            return Ok(());
+        }
         for group in self.groups {
-            let missing = group.iter().find(|setting| !is_set(setting));
-            if let (Some((_, given)), Some((name, variable))) = (group.iter().find(is_set), missing) {
+            let Some((name, variable)) = group.iter().find(|setting| !is_set(setting)) else { break };
+            if let Some((_, given)) = group.iter().find(is_set) {
                 return wrong(format!(
                     "the credentials are incomplete: {given} is set, and {variable} is not; set it, or give the setting `{name}`"
                 ));
@@ -96,6 +103,11 @@ impl Rules {
         }
         Ok(())
     }
+}
+
+/// Returns whether the text of a setting means yes.
+pub(crate) fn is_true(text: &str) -> bool {
+    matches!(&*text.to_lowercase(), "true" | "1" | "on" | "yes" | "y")
 }
 
 impl Credentials {
@@ -141,8 +153,12 @@ mod tests {
     use super::*;
 
     fn words(rules: &Rules, given: &[(&str, &str)]) -> String {
+        words_of("az://container/a", rules, given)
+    }
+
+    fn words_of(url: &str, rules: &Rules, given: &[(&str, &str)]) -> String {
         let get = |name: &str| given.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
-        rules.check(get).map_or_else(|e| e.to_string(), |()| String::new())
+        rules.check(&Url::parse(url).unwrap(), get).map_or_else(|e| e.to_string(), |()| String::new())
     }
 
     #[test]
@@ -156,6 +172,11 @@ mod tests {
         assert!(words(&S3, &[("role_arn", "a")]).contains("AWS_WEB_IDENTITY_TOKEN_FILE is not"));
         assert_eq!(words(&S3, &[("access_key_id", "a"), ("secret_access_key", "b")]), "");
         assert_eq!(words(&S3, &[]), "");
+        let role = ("role_arn", "c");
+        assert_eq!(words(&S3, &[("access_key_id", "a"), ("secret_access_key", "b"), role]), "");
+        assert_eq!(words(&S3, &[("skip_signature", "true"), role]), "");
+        assert_eq!(words(&AZURE, &[("use_emulator", "true")]), "");
+        assert_eq!(words_of("abfss://container@account.dfs.core.windows.net/a", &AZURE, &[]), "");
         assert_eq!(
             words(&AZURE, &[]),
             "AZURE_STORAGE_ACCOUNT_NAME is not set; set it, or give the setting `account_name`"

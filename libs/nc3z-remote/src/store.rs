@@ -77,9 +77,8 @@ pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<Store> {
                 }
             }
             let get = |name: &str| builder.get_config_value(&name.parse::<$key>().ok()?);
-            credentials::$rules.check(get)?;
-            let is_true = |text: String| matches!(&*text.to_lowercase(), "true" | "1" | "on" | "yes" | "y");
-            let signs = !get("skip_signature").is_some_and(is_true);
+            credentials::$rules.check(url, get)?;
+            let signs = !get("skip_signature").is_some_and(|text| credentials::is_true(&text));
             let store = Arc::new(builder.build().map_err(wrong)?);
             let provider = Arc::clone(store.credentials());
             let obtain = Box::new(move || {

@@ -2,6 +2,7 @@
 
 use super::Variable;
 use super::convert::Element;
+use super::variable::filled;
 use crate::error::Result;
 use nc3z_format::Error as FormatError;
 use nc3z_format::selection::{AnySelection, Hyperslab, Run, Selection, elements};
@@ -87,15 +88,7 @@ impl Variable {
         {
             return self.room(&slab, unit, value);
         }
-        let elements = self.check(selection)?;
-        let mut out = Vec::new();
-        let len = usize::try_from(elements).ok().and_then(|n| n.checked_mul(unit));
-        let len = len.filter(|&n| out.try_reserve_exact(n).is_ok()).ok_or_else(|| {
-            let bytes = elements.saturating_mul((unit * size_of::<T>()) as u64);
-            FormatError::limit("selection", None, "bytes in memory", isize::MAX as u64, bytes)
-        })?;
-        out.resize(len, value);
-        Ok(out)
+        filled(self.check(selection)?, unit, value, || "selection".to_owned())
     }
 }
 

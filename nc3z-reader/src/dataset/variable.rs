@@ -229,15 +229,25 @@ impl Variable {
     /// A vector for `unit` values of `T` for each element of the hyperslab, which is checked first.
     pub(super) fn room<T: Clone>(&self, slab: &Hyperslab, unit: usize, value: T) -> Result<Vec<T>> {
         let elements = read::check(&*self.source, self.id, slab)?;
-        let bytes = elements.saturating_mul((unit * size_of::<T>()) as u64);
-        let mut out = Vec::new();
-        let len = usize::try_from(elements).ok().and_then(|n| n.checked_mul(unit));
-        let len = len.filter(|&n| out.try_reserve_exact(n).is_ok()).ok_or_else(|| {
-            FormatError::limit(format!("selection {slab}"), None, "bytes in memory", isize::MAX as u64, bytes)
-        })?;
-        out.resize(len, value);
-        Ok(out)
+        filled(elements, unit, value, || format!("selection {slab}"))
     }
+}
+
+/// Returns a vector of `unit` values for each of some elements. An error of memory names `what` they are.
+pub(super) fn filled<T: Clone>(
+    elements: u64,
+    unit: usize,
+    value: T,
+    what: impl Fn() -> String,
+) -> Result<Vec<T>> {
+    let mut out = Vec::new();
+    let len = usize::try_from(elements).ok().and_then(|n| n.checked_mul(unit));
+    let len = len.filter(|&n| out.try_reserve_exact(n).is_ok()).ok_or_else(|| {
+        let bytes = elements.saturating_mul((unit * size_of::<T>()) as u64);
+        FormatError::limit(what(), None, "bytes in memory", isize::MAX as u64, bytes)
+    })?;
+    out.resize(len, value);
+    Ok(out)
 }
 
 impl std::fmt::Debug for Variable {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -33,16 +33,18 @@ class Statistics:
     made: float | None = None
     #: ``archive``, ``classic``, ``packed`` or ``aggregation``.
     kind: str = "classic"
-    #: The header of the classic file, the lengths of its dimensions, and values of coordinates by the position of their variable.
+    #: The header of the classic file, the lengths of its dimensions, and the positions of coordinate variables with their values. Tuples,
+    #: because a catalogue may have a million files.
     header: bytes = b""
     sizes: Sequence[int] = ()
-    coordinates: Mapping[int, bytes] = field(default_factory=dict)
+    coordinates: tuple[int, ...] = ()
+    values: tuple[bytes, ...] = ()
     #: The time of the file's last change when it was indexed, in nanoseconds; None if it is not known, and of a member in its bundle.
     modified: int | None = None
 
     def forget(self) -> None:
         """Drops what only the description of the file needs."""
-        self.header, self.sizes, self.coordinates = b"", (), _NOTHING
+        self.header, self.sizes, self.coordinates, self.values = b"", (), (), ()
 
     def describes(self, path: str) -> bool:
         """Returns whether a local file can be the one that was indexed, without opening it: by its size and time."""
@@ -83,14 +85,6 @@ class Statistics:
         return all(bool(c.possible(tiles).any()) for c, tiles in known)
 
 
-@dataclass(slots=True)
-class Catalog:
-    """The statistics of files by their names, in the catalogue's order."""
-
-    path: str
-    files: dict[str, Statistics] = field(default_factory=dict)
-
-
 def is_catalog(path: str) -> bool:
     """Returns whether a local file is a catalogue; of a URL, whether its name says so."""
     if "://" in path:
@@ -98,29 +92,38 @@ def is_catalog(path: str) -> bool:
     return _nc3z.Catalog.is_at(path)
 
 
-def read(path: str, variables: Sequence[str], storage_options: Mapping[str, Any] | None = None) -> Catalog:
-    """Reads a catalogue; the statistics of the named variables only."""
+def read(
+    path: str,
+    variables: Sequence[str],
+    storage_options: Mapping[str, Any] | None = None,
+    place: Callable[[str], str] = lambda name: name,
+) -> dict[str, Statistics]:
+    """Reads a catalogue: its files in its order, by the paths that ``place`` makes of their names, with the statistics of the named variables."""
     catalog = _nc3z.Catalog(path, None if storage_options is None or "://" not in path else dict(storage_options))
     made = None if "://" in path else os.stat(path).st_mtime
     files: list[Statistics | None] = []
     known: dict[str, Statistics] = {}
     # Equal values of several files are one object.
     shared: dict[Any, Any] = {}
+    before = 0
     for block in range(catalog.blocks()):
-        for name, kind, nbytes, stored, sha256, header, sizes, coordinates, modified in catalog.files(block):
+        for name, kind, nbytes, stored, sha256, header, sizes, (coordinates, values), modified in catalog.files(block):
             if kind == "other file":
                 files.append(None)
                 continue
-            for number, values in coordinates.items():
-                if len(values) > LONG:
-                    coordinates[number] = shared.setdefault(values, values)
+            values = tuple(shared.setdefault(each, each) if len(each) > LONG else each for each in values)
             lengths = tuple(sizes)
-            lengths = shared.setdefault(lengths, lengths)
-            known[name] = Statistics(nbytes, stored, sha256, _NOTHING, made, kind, header, lengths, coordinates, modified)
-            files.append(known[name])
+            coordinates, lengths = shared.setdefault(coordinates, coordinates), shared.setdefault(lengths, lengths)
+            # Files of a series often have the length of the one before, and classic files are stored as they are.
+            nbytes = before if nbytes == before else nbytes
+            stored = nbytes if stored == nbytes else stored
+            before = nbytes
+            file = Statistics(nbytes, stored, sha256, _NOTHING, made, kind, header, lengths, coordinates, values, modified)
+            files.append(file)
+            known[place(name)] = file
     for variable in dict.fromkeys(variables):
         for number, tiles in catalog.tiles(variable):
             # Of variables of the same name, which few files have, the first one counts.
-            if (file := files[number]) is not None and variable not in file.tiles:
-                file.tiles = {**file.tiles, variable: tiles}
-    return Catalog(path, known)
+            if (described := files[number]) is not None and variable not in described.tiles:
+                described.tiles = {**described.tiles, variable: tiles}
+    return known

@@ -180,7 +180,7 @@ def open_collection(
     left_out = _without(found, conditions) if drop else {}
     if not found.paths:
         raise FileNotFoundError(f"{source!r}: no file is left, because the statistics of all exclude {' and '.join(map(str, conditions))}")
-    files = _look(found, opening, left_out, errors == "ignore")
+    files = _look(found, opening, left_out, errors == "ignore", bool(conditions))
     if not files:
         raise FileNotFoundError(f"{source!r}: no archive and no classic netCDF file")
     merged, empty = group_files(_mentioned(files, found, concat_dim), concat_dim, merge)
@@ -217,11 +217,11 @@ def _without(found: Found, conditions: tuple[Condition, ...]) -> dict[str, str]:
     return out
 
 
-def _look(found: Found, opening: Opening, left_out: dict[str, str], ignore: bool) -> list[Member]:
-    """Opens all files, and reads their headers and coordinates."""
+def _look(found: Found, opening: Opening, left_out: dict[str, str], ignore: bool, has_conditions: bool) -> list[Member]:
+    """Opens all files, and reads their headers and coordinates. Only conditions need statistics afterwards."""
     from nc3z._fragments import LOCAL, REMOTE, hashed, token
 
-    folder = os.path.commonpath([os.path.dirname(p) for p in found.paths]) if not any("://" in p for p in found.paths) else ""
+    folder = os.path.commonpath({os.path.dirname(p) for p in found.paths}) if not any("://" in p for p in found.paths) else ""
     prefix = folder.rstrip("/") + "/" if folder else None
     scan = Scan()
 
@@ -245,9 +245,12 @@ def _look(found: Found, opening: Opening, left_out: dict[str, str], ignore: bool
         statistics = found.statistics.get(path)
         state = None if statistics is None or not statistics.describes(path) else statistics.state(path)
         if statistics is not None and state is not None:
-            known = scan.described(statistics.header, statistics.sizes, statistics.coordinates, path, name, hashed(state))
+            coordinates = (statistics.coordinates, statistics.values)
+            known = scan.described(statistics.header, statistics.sizes, coordinates, path, name, hashed(state))
             if known is not None:
                 statistics.forget()
+                if not has_conditions:
+                    del found.statistics[path]
                 return known
         with opening.open(path) as dataset:
             if dataset.kind == "aggregation" and found.searched:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -45,7 +45,7 @@ def find(
         _add(found, _absolute(os.fspath(item)), base, variables, opening)
     if catalog is not None:
         path = _absolute(os.fspath(catalog))
-        found.statistics.update(_placed(_catalogs.read(path, variables, opening.settings(path)), base))
+        found.statistics.update(_catalogs.read(path, variables, opening.settings(path), _places(path, base)))
     found.mentions = found.paths
     found.paths = list(dict.fromkeys(found.mentions))
     if not found.paths:
@@ -59,9 +59,9 @@ def _absolute(path: str) -> str:
 
 def _add(found: Found, path: str, base: str | None, variables: Sequence[str], opening: Opening) -> None:
     if _catalogs.is_catalog(path):
-        placed = _placed(_catalogs.read(path, variables, opening.settings(path)), base)
-        found.paths.extend(placed)
-        found.statistics.update(placed)
+        files = _catalogs.read(path, variables, opening.settings(path), _places(path, base))
+        found.paths.extend(files)
+        found.statistics.update(files)
     elif "://" in path:
         # Members and packed members; `set.zip!/a.nc` is a single file.
         if "!/" not in path and _nc3z.Bundle.is_name(path.partition("?")[0]):
@@ -91,25 +91,25 @@ def _add_bundle(found: Found, path: str, variables: Sequence[str], opening: Open
     """Adds the members of a bundle. Its own table has their headers."""
     found.paths.extend(_members(path, opening))
     if opening.bundle(path).has_table:
-        found.statistics.update(_catalogs.read(path, variables, opening.settings(path)).files)
+        found.statistics.update(_catalogs.read(path, variables, opening.settings(path)))
 
 
-def _placed(catalog: _catalogs.Catalog, base: str | None) -> dict[str, _catalogs.Statistics]:
-    """Takes the files of a catalogue, by path. Relative names start at ``base``; otherwise, for a catalogue at a URL, beside it, and for one on
-    disk at the current directory if the first file is there, otherwise at the catalogue's directory.
+def _places(catalog: str, base: str | None) -> Callable[[str], str]:
+    """Returns what makes paths of a catalogue's names. Relative names start at ``base``; otherwise, for a catalogue at a URL, beside it, and
+    for one on disk at the current directory if the first file is there, otherwise at the catalogue's directory.
     """
-    if base is None and "://" in catalog.path:
-        base = catalog.path.partition("?")[0].rpartition("/")[0]
-    elif base is None:
-        first = next(iter(catalog.files), "").partition("!/")[0]
-        base = os.getcwd() if os.path.exists(first) else os.path.dirname(catalog.path)
-    found = {}
-    for name in list(catalog.files):
-        path = name
-        if "://" not in name:
-            path = _below(base, name) if "://" in base else os.path.abspath(os.path.join(base, name))
-        found[path] = catalog.files.pop(name)
-    return found
+    if base is None and "://" in catalog:
+        base = catalog.partition("?")[0].rpartition("/")[0]
+
+    def place(name: str) -> str:
+        nonlocal base
+        if base is None:
+            base = os.getcwd() if os.path.exists(name.partition("!/")[0]) else os.path.dirname(catalog)
+        if "://" in name:
+            return name
+        return _below(base, name) if "://" in base else os.path.abspath(os.path.join(base, name))
+
+    return place
 
 
 def _below(base: str, name: str) -> str:

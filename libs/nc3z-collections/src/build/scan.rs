@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The maximal number of elements of a coordinate variable that are read.
+/// The maximal number of elements of a coordinate variable, or of its bounds, that are read.
 const MAX_COORDINATES: u64 = 100_000_000;
 /// The maximal length in bytes of an array that is copied into the aggregation.
 pub(super) const MAX_STATIC: u64 = 64 << 20;
@@ -349,11 +349,6 @@ pub(super) fn array(v: &Variable, axes: Vec<Axis>) -> Result<Array, String> {
 }
 
 pub(super) fn coordinate(dataset: &Dataset, v: &Variable) -> nc3z_reader::Result<Coordinate> {
-    let count: u64 = v.shape().iter().product();
-    if count > MAX_COORDINATES {
-        let what = format!("the coordinate `{}` has {count} values, more than are read", v.name());
-        return Err(nc3z_format::Error::invalid(what).into());
-    }
     let values = unpacked(v)?;
     let named = |name: &str| v.attribute(name).map(text);
     let climatology = named("bounds").is_none() && named("climatology").is_some();
@@ -385,7 +380,13 @@ pub(super) fn coordinate(dataset: &Dataset, v: &Variable) -> nc3z_reader::Result
     Ok(Coordinate { form: Arc::new(form), values, bounds: bounds.transpose()? })
 }
 
+/// Reads the values of a coordinate or of its bounds.
 fn unpacked(v: &Variable) -> nc3z_reader::Result<Vec<f64>> {
+    let count = nc3z_format::selection::elements(v.shape());
+    if count > MAX_COORDINATES {
+        let what = format!("the coordinate `{}` has {count} values, more than are read", v.name());
+        return Err(nc3z_format::Error::invalid(what).into());
+    }
     let bytes = v.read_bytes(&v.all())?;
     let decoding = Decoding::without_bounds(v.header());
     Ok(if decoding.is_packed() { decoding.numbers(&bytes) } else { doubles(v.ty(), &bytes) })

@@ -1,8 +1,7 @@
 //! Checks the members of a bundle by their checksums.
 
-use super::Bundle;
+use super::{Bundle, is_archive};
 use crate::error::Result;
-use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::Monitor;
 use nc3z_reader::source::{ByteSource, SharedSource};
 use rayon::prelude::*;
@@ -76,8 +75,7 @@ impl Bundle {
         let Some(member) = self.recorded(name)? else { return Ok(None) };
         let recorded = member.crc32();
         let source: SharedSource = Arc::new(member);
-        let magic = source.read_at(0, usize::try_from(source.len().min(8)).unwrap_or(8))?;
-        if magic[..] == MAGIC {
+        if is_archive(&*source)? {
             return Ok(Some(MemberCheck::Archive));
         }
         let tell = |bytes: u64| {

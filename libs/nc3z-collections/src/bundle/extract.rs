@@ -204,7 +204,8 @@ impl Bundle {
     }
 }
 
-fn is_archive(source: &dyn ByteSource) -> Result<bool> {
+/// Returns whether a source begins as an archive does.
+pub(crate) fn is_archive(source: &dyn ByteSource) -> Result<bool> {
     let mut magic = [0; MAGIC.len()];
     if source.len() >= magic.len() as u64 {
         source.read_into(0, &mut magic)?;

@@ -6,7 +6,7 @@
 use super::check::crc32_of;
 use super::stamp::Stamp;
 use crate::error::{Error, Result};
-use nc3z_reader::source::{FileSource, SharedSource};
+use nc3z_reader::source::{FileSource, SharedSource, open_regular};
 use nc3z_writer::{ErrorKind, check_unchanged};
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub(crate) struct Input {
 impl Input {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let io = |e| Error::io(path, e);
-        let file = File::open(path).map_err(io)?;
+        let file = open_regular(path).map_err(io)?;
         let before = file.metadata().map_err(io)?;
         let source = Arc::new(FileSource::from_file(file.try_clone().map_err(io)?, path)?);
         Ok(Input { path: path.to_owned(), file, before, opened: SystemTime::now(), source })
@@ -68,7 +68,8 @@ impl Input {
     }
 }
 
-fn changed(path: &Path) -> Error {
+/// The error for a file with other bytes than those that were read.
+pub(super) fn changed(path: &Path) -> Error {
     let what = "its content is another".to_owned();
     nc3z_writer::Error::from(ErrorKind::SourceChanged { path: path.to_owned(), what }).into()
 }

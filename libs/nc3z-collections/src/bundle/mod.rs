@@ -15,6 +15,7 @@ mod zipped;
 
 pub use ahead::Ahead;
 pub use check::MemberCheck;
+pub(crate) use extract::is_archive;
 pub use extract::{MemberFile, MemberForm, extract};
 pub use member::Member;
 pub use stamp::Stamp;
@@ -443,15 +444,12 @@ impl OpenFragment for Members {
         if uri.contains("://") || uri.starts_with('/') {
             return Ok(None);
         }
-        let decoded = percent_encoding::percent_decode_str(uri).decode_utf8_lossy();
-        for name in [uri, &decoded] {
-            let Some(name) = inside(&self.directory, name) else {
+        for name in crate::fragments::names_of(uri) {
+            let Some(name) = inside(&self.directory, &name) else {
                 return Err(Error::fragment(uri, "it is outside the bundle"));
             };
-            for name in [&name, &format!("{name}.nc3z")] {
-                if let Some(found) = self.bundle.any(name, &self.source)? {
-                    return Ok(Some(found.source()));
-                }
+            if let Some(found) = self.bundle.any(&name, &self.source)? {
+                return Ok(Some(found.source()));
             }
         }
         Err(Error::Absent { file: uri.to_owned(), what: "the bundle has no such member".to_owned() })

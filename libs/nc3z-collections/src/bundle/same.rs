@@ -2,7 +2,6 @@
 
 use super::{Bundle, Bundled, HeadKind, SUFFIX};
 use crate::error::{Error, Result};
-use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, OpenOptions};
 use std::collections::HashMap;
@@ -80,11 +79,7 @@ fn opened(path: &Path) -> Result<SharedSource> {
 
 /// The length of the original of an archive; that of the file itself if it is none.
 fn original_len(source: &SharedSource) -> Result<u64> {
-    let mut magic = [0; MAGIC.len()];
-    if source.len() >= magic.len() as u64 {
-        source.read_into(0, &mut magic)?;
-    }
-    if magic != MAGIC {
+    if !super::is_archive(&**source)? {
         return Ok(source.len());
     }
     Ok(Archive::from_source(Arc::clone(source), &OpenOptions::default())?.original_len())

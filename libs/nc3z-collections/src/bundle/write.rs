@@ -1,10 +1,10 @@
 //! Writes a bundle, and adds files to one. The bytes of a file are read twice: to describe the file, and to copy it. The same files give
 //! the same bytes.
 
-use super::input::{Input, Recent};
+use super::input::{Input, Recent, changed};
 use super::{Bundle, SUFFIX, inside};
 use crate::catalog::{
-    Appender, BundleWriter, Container, Head, HeadKind, Location, Member, UNKNOWN_TIME, scan,
+    Appender, BundleWriter, Container, Head, HeadKind, Location, MAX_NAME, Member, UNKNOWN_TIME, scan,
 };
 use crate::error::{Error, Result};
 use crate::pack::{DIRECTORY, PackOptions};
@@ -12,7 +12,7 @@ use crate::tree::ordered::in_order;
 use nc3z_format::Error as FormatError;
 use nc3z_reader::source::{ByteSource, FileSource, MemorySource, SharedSource};
 use nc3z_reader::{Archive, Dataset, Monitor, OpenOptions, Result as ReadResult};
-use nc3z_writer::{CommitNote, ErrorKind, Share};
+use nc3z_writer::{CommitNote, Share};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write;
@@ -23,8 +23,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 const AT_ONCE: u64 = 4 << 20;
 /// Bytes that are copied or compared at a time.
 const STEP: usize = 1 << 20;
-/// Bytes of a name at most.
-const MAX_NAME: usize = 16 << 10;
 
 /// A file to put into a bundle.
 #[derive(Debug, Clone)]
@@ -171,11 +169,6 @@ fn of_change(e: Error) -> Error {
 #[error("`{}` changed while it was read", .0.display())]
 struct Changed(PathBuf);
 
-fn changed(path: &Path) -> Error {
-    let what = "its content is another".to_owned();
-    nc3z_writer::Error::from(ErrorKind::SourceChanged { path: path.to_owned(), what }).into()
-}
-
 /// The names of new members.
 #[derive(Default)]
 pub(super) struct Names(HashSet<String>);
@@ -198,11 +191,10 @@ impl Names {
         // A file and its archive are one member: what is not packed is stored as the archive, with its name.
         if is_packed {
             let other = match name.strip_suffix(SUFFIX) {
-                Some(original) if is_known(original)? => Some((name.as_str(), original)),
-                _ if is_known(&format!("{name}{SUFFIX}"))? => None.or(Some(("", name.as_str()))),
-                _ => None,
+                Some(original) if is_known(original)? => Some(original),
+                _ => is_known(&format!("{name}{SUFFIX}"))?.then_some(name.as_str()),
             };
-            if let Some((_, original)) = other {
+            if let Some(original) = other {
                 return Err(Error::refused(format!(
                     "two members would be called `{original}{SUFFIX}`: the archive of `{original}`, and the file of that name; name one of them"
                 )));

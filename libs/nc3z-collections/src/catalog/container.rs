@@ -28,7 +28,7 @@ const MAX_HEADER: u64 = 4 << 20;
 /// A longer head copy is not decoded to look for the mark of bundles: the archive is opened.
 const LONG_HEAD: u32 = 1 << 20;
 /// Rows that are read at a time.
-const STEP: u64 = 1 << 20;
+const STEP: usize = 1 << 20;
 
 /// The files of an open bundle.
 pub(crate) struct Container {
@@ -347,5 +347,5 @@ impl Container {
 /// Rows in parts that are read at once.
 fn steps(rows: &Range<u64>) -> impl Iterator<Item = Range<u64>> + use<> {
     let end = rows.end;
-    (rows.start..end).step_by(1 << 20).map(move |begin| begin..end.min(begin + STEP))
+    (rows.start..end).step_by(STEP).map(move |begin| begin..end.min(begin + STEP as u64))
 }

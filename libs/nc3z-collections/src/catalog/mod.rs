@@ -35,6 +35,7 @@ pub use read::{Block, Catalog, Occurrence, Sums, Tiles};
 pub use recall::{Recall, RecalledFile, recall};
 pub use scan::{Location, Places, scan};
 pub use summary::Summary;
+pub(crate) use table::MAX_NAME;
 pub use within::Area;
 pub(crate) use write::BundleWriter;
 pub use write::Writer;

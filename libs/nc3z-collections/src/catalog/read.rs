@@ -172,7 +172,9 @@ impl Table {
             ))
         })?;
         let mut out = vec![0; len];
-        match &self.near {
+        // A column that was not fetched may be in chunks.
+        let near = self.near.as_ref().filter(|near| near.arrays().variable(id).linear_tile_len().is_some());
+        match near {
             Some(archive) => copy_tiles(archive, id, rows.start * row, &mut out)?,
             None => self.dataset.source().read_range(id, rows.start * row, &mut out)?,
         }

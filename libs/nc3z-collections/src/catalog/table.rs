@@ -12,7 +12,7 @@ const BUNDLE_MARK: (&str, &str) = ("nc3z_bundle", "1");
 /// The files of a block at most.
 pub(super) const MAX_MEMBERS: usize = 4096;
 /// Bytes of a name at most.
-pub(super) const MAX_NAME: usize = 16 << 10;
+pub(crate) const MAX_NAME: usize = 16 << 10;
 /// The maximal number of values that are read at once from one variable, such as the tiles of one variable in one block.
 pub(super) const MAX_VALUES: usize = 4 << 20;
 /// The maximal number of bytes that are read at once: the headers of a block, or its lists of values.

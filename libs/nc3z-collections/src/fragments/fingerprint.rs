@@ -3,6 +3,7 @@
 //! fingerprint has that too.
 
 use crate::error::Result;
+use nc3z_format::bytes::hex;
 use nc3z_reader::Dataset;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write;
@@ -30,11 +31,4 @@ pub(super) fn differs(expected: &str, found: &str) -> Option<String> {
         .into_iter()
         .find(|((a, b), _)| a != b)
         .map(|((a, b), name)| format!("its {name} was {a} and is {b}"))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut out, b| {
-        let _ = write!(out, "{b:02x}");
-        out
-    })
 }

@@ -5,7 +5,7 @@ use super::copy::strides;
 use super::{Data, FileRef, Indices, MasterArray, Partition, SubArray, UnitsOf};
 use crate::error::{Error, Result};
 use crate::fragments::Fragments;
-use nc3z_format::Hyperslab;
+use nc3z_format::selection::{AnySelection, Segment, Selection};
 use nc3z_format::units;
 use nc3z_reader::{Dataset, Variable};
 
@@ -25,22 +25,6 @@ struct Axis {
     reversed: bool,
     /// The indices that belong to the partition.
     indices: Indices,
-}
-
-/// A run of indices along one stored dimension, and its position in the output.
-struct Run {
-    start: u64,
-    count: u64,
-    stride: i64,
-    at: usize,
-}
-
-/// The requested indices along one of the master's dimensions. They count from the start of the partition.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RequestedIndices {
-    pub(super) start: u64,
-    pub(super) count: u64,
-    pub(super) stride: i64,
 }
 
 impl Bound {
@@ -102,15 +86,12 @@ impl Bound {
     }
 
     /// Reads a part of the partition. Returns conformed values in the stored order of dimensions, and for
-    /// each of the master's dimensions the stride in them.
-    pub(super) fn read(&self, wanted: &[RequestedIndices]) -> Result<(Vec<u8>, Vec<usize>)> {
-        let runs: Vec<Vec<Run>> = self.axes.iter().map(|axis| axis.runs(wanted)).collect();
-        let counts: Vec<usize> =
-            runs.iter().map(|runs| runs.last().map_or(0, |r| r.at + in_memory(r.count))).collect();
-        let bytes = self.gather(&runs, &counts).map_err(|e| match e {
-            Error::Reader(e) => Error::inside(&self.file, e),
-            other => other,
-        })?;
+    /// each of the master's dimensions the stride in them. The indices that are `wanted` count from the start of the partition.
+    pub(super) fn read(&self, wanted: &[Segment]) -> Result<(Vec<u8>, Vec<usize>)> {
+        let selection = Selection::new(self.axes.iter().map(|axis| axis.segments(wanted)).collect());
+        let counts: Vec<usize> = selection.counts().into_iter().map(in_memory).collect();
+        let bytes = self.variable.gather_bytes(&AnySelection::Grid(selection));
+        let bytes = bytes.map_err(|e| Error::inside(&self.file, e))?;
         let bytes = self.conform.apply(bytes).map_err(|(n, what)| {
             conform::misfit(
                 &self.file,
@@ -128,41 +109,8 @@ impl Bound {
         Ok((bytes, out))
     }
 
-    /// Reads the cross product of the runs.
-    fn gather(&self, runs: &[Vec<Run>], counts: &[usize]) -> Result<Vec<u8>> {
-        let slab = |pick: &[usize]| {
-            let each = || runs.iter().zip(pick).map(|(runs, n)| &runs[*n]);
-            let starts: Vec<u64> = each().map(|r| r.start).collect();
-            let (lens, steps): (Vec<u64>, Vec<i64>) = each().map(|r| (r.count, r.stride)).unzip();
-            Hyperslab::new(starts, lens, steps)
-        };
-        let mut pick = vec![0; runs.len()];
-        if runs.iter().all(|runs| runs.len() == 1) {
-            return Ok(self.variable.read_bytes(&slab(&pick)?)?);
-        }
-        let size = self.variable.ty().size();
-        let mut out = vec![0; counts.iter().product::<usize>() * size];
-        let to = strides(counts);
-        loop {
-            let bytes = self.variable.read_bytes(&slab(&pick)?)?;
-            let here: Vec<usize> =
-                runs.iter().zip(&pick).map(|(runs, n)| in_memory(runs[*n].count)).collect();
-            let from = strides(&here);
-            let ways: Vec<_> = (0..here.len())
-                .map(|d| super::copy::Way { count: here[d], from: from[d], to: to[d] })
-                .collect();
-            let at = runs.iter().zip(&pick).zip(&to).map(|((runs, n), to)| runs[*n].at * to).sum();
-            super::copy::copy(&ways, size, &bytes, &mut out, at);
-            let Some(d) = (0..pick.len()).rev().find(|d| pick[*d] + 1 < runs[*d].len()) else {
-                return Ok(out);
-            };
-            pick[d] += 1;
-            pick[d + 1..].fill(0);
-        }
-    }
-
     /// Returns the number of bytes of the file's variable that a part of the partition is read from.
-    pub(super) fn bytes_of(&self, wanted: &[RequestedIndices]) -> u64 {
+    pub(super) fn bytes_of(&self, wanted: &[Segment]) -> u64 {
         wanted.iter().map(|w| w.count).product::<u64>() * self.variable.ty().size() as u64
     }
 
@@ -176,38 +124,21 @@ fn in_memory(n: u64) -> usize {
 }
 
 impl Axis {
-    /// Returns the stored indices of a request as runs, in the order of the request.
-    fn runs(&self, wanted: &[RequestedIndices]) -> Vec<Run> {
-        let Some(d) = self.master else {
-            return vec![Run { start: self.indices.at(0), count: 1, stride: 1, at: 0 }];
-        };
-        let RequestedIndices { start, count, stride } = wanted[d];
+    /// Returns the stored indices of a request, in its order.
+    fn segments(&self, wanted: &[Segment]) -> Vec<Segment> {
+        let Some(d) = self.master else { return vec![Segment::at(self.indices.at(0))] };
+        let Segment { count, stride, .. } = wanted[d];
         let extent = self.indices.count();
-        // Modulo 2^64; the result is right, since the request is inside the partition.
+        // The request is inside the partition.
         let nth = |i: u64| {
-            let n = start.wrapping_add(stride.cast_unsigned().wrapping_mul(i));
+            let n = wanted[d].index(i);
             self.indices.at(if self.reversed { extent - 1 - n } else { n })
         };
         if let Indices::Range { step, .. } = self.indices {
             let stride = stride.wrapping_mul(step) * if self.reversed { -1 } else { 1 };
-            return vec![Run { start: nth(0), count, stride: if count < 2 { 1 } else { stride }, at: 0 }];
+            return vec![Segment { start: nth(0), count, stride: if count < 2 { 1 } else { stride } }];
         }
-        let mut runs: Vec<Run> = Vec::new();
-        for i in 0..count {
-            let index = nth(i);
-            if let Some(run) = runs.last_mut() {
-                let step = index.wrapping_sub(
-                    run.start.wrapping_add(run.stride.cast_unsigned().wrapping_mul(run.count - 1)),
-                );
-                let step = step.cast_signed();
-                if (run.count == 1 && step != 0) || (run.count > 1 && step == run.stride) {
-                    (run.count, run.stride) = (run.count + 1, step);
-                    continue;
-                }
-            }
-            runs.push(Run { start: index, count: 1, stride: 1, at: in_memory(i) });
-        }
-        runs
+        Segment::of_list((0..count).map(nth))
     }
 }
 

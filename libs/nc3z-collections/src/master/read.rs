@@ -1,12 +1,13 @@
 //! Reads hyperslabs of a master array: finds the partitions that a hyperslab meets, and reads several of them
 //! at once.
 
-use super::bound::{Bound, RequestedIndices};
+use super::bound::Bound;
 use super::copy::{Way, copy, strides};
 use super::{Data, FileRef, MasterArray, Partition};
 use crate::error::{Error, Result};
 use crate::fragments::{Fragments, Gathering};
 use nc3z_format::Hyperslab;
+use nc3z_format::selection::Segment;
 use nc3z_reader::Dataset;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -28,13 +29,14 @@ const ROUNDS: usize = 12;
 type Fetched = (Vec<u8>, Vec<usize>);
 
 /// The part of a request along one dimension that is inside one partition.
-struct Segment {
+struct PartOfRequest {
     /// The partition's number along the dimension, and its length.
     cell: usize,
     extent: u64,
     /// The position of the part in the output.
     at: usize,
-    wanted: RequestedIndices,
+    /// The indices, which count from the start of the partition.
+    wanted: Segment,
 }
 
 /// The contribution of one partition to a request.
@@ -42,7 +44,7 @@ struct Task {
     cell: usize,
     extent: Vec<u64>,
     at: Vec<usize>,
-    wanted: Vec<RequestedIndices>,
+    wanted: Vec<Segment>,
 }
 
 /// Tasks whose partitions are in the same file, which is opened once for all of them, or in no file.
@@ -219,7 +221,7 @@ impl MasterArray {
     /// Lists the tasks of all partitions that a hyperslab meets, in row-major order of the matrix. The
     /// hyperslab must be inside the array.
     fn tasks(&self, slab: &Hyperslab) -> impl Iterator<Item = Task> {
-        let segments: Vec<Vec<Segment>> = self
+        let segments: Vec<Vec<PartOfRequest>> = self
             .cuts
             .iter()
             .enumerate()
@@ -285,7 +287,7 @@ impl Task {
 }
 
 /// Cuts a line of indices at the borders of partitions.
-fn segments(cuts: &[u64], start: u64, count: u64, stride: i64) -> Vec<Segment> {
+fn segments(cuts: &[u64], start: u64, count: u64, stride: i64) -> Vec<PartOfRequest> {
     let mut out = Vec::new();
     let mut done = 0;
     while done < count {
@@ -295,8 +297,8 @@ fn segments(cuts: &[u64], start: u64, count: u64, stride: i64) -> Vec<Segment> {
         let (low, high) = (cuts[cell], cuts[cell + 1]);
         let left = if stride > 0 { high - 1 - index } else { index - low };
         let here = (left / stride.unsigned_abs() + 1).min(count - done);
-        let wanted = RequestedIndices { start: index - low, count: here, stride };
-        out.push(Segment { cell, extent: high - low, at: in_memory(done), wanted });
+        let wanted = Segment { start: index - low, count: here, stride };
+        out.push(PartOfRequest { cell, extent: high - low, at: in_memory(done), wanted });
         done += here;
     }
     out

@@ -1,8 +1,7 @@
 //! The input of a packed bundle: a classic file, or the file that an archive restores.
 
-use crate::bundle::input;
+use crate::bundle::{input, is_archive};
 use crate::error::Result;
-use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::source::{ByteSource, SharedSource};
 use nc3z_reader::{Archive, OpenOptions, Result as ReadResult};
 use std::path::Path;
@@ -23,11 +22,7 @@ impl Input {
         let file = input::Input::open(path)?;
         let source = file.source.clone();
         let plain = |file, original| Ok(Input { file, original, is_archive: false });
-        let mut magic = [0; MAGIC.len()];
-        if source.len() >= MAGIC.len() as u64 {
-            source.read_into(0, &mut magic)?;
-        }
-        if magic != MAGIC {
+        if !is_archive(&*source)? {
             return plain(file, source);
         }
         match Archive::from_source(Arc::clone(&source), &OpenOptions::default()) {

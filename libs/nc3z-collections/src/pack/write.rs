@@ -5,16 +5,15 @@ use super::encode::{MAX_HEADER, encoded, of_writer};
 use super::order::{self, Content, Repeated, SHARED_FROM};
 use super::original::Input;
 use super::{arrays, columns};
-use crate::bundle::Bundled;
 use crate::bundle::check::crc32_of;
 use crate::bundle::input::{self, Recent};
 use crate::bundle::stamp::Stamp;
 use crate::bundle::write::{Adding, Push, describe};
+use crate::bundle::{Bundled, is_archive};
 use crate::catalog::{HeadKind, Member as Described, UNKNOWN_TIME};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use nc3z_format::Limits;
-use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::ClassicFile;
 use nc3z_reader::source::{FileSource, MemorySource, SharedSource};
 use nc3z_writer::{AtomicFile, Preset, WriterOptions, archive_source, archive_to_vec};
@@ -187,12 +186,8 @@ fn put_archive(
 fn put_alone(adding: &mut Adding<'_>, file: &Bundled, options: &PackOptions, push: Push<'_>) -> Result<()> {
     let input = input::Input::open(&file.path)?;
     let plain = Arc::clone(&input.source);
-    let mut magic = [0; MAGIC.len()];
-    let is_archive = plain.len() >= magic.len() as u64 && {
-        plain.read_into(0, &mut magic)?;
-        magic == MAGIC
-    };
-    let is_classic = !is_archive && ClassicFile::from_source(Arc::clone(&plain), &Limits::default()).is_ok();
+    let is_classic =
+        !is_archive(&*plain)? && ClassicFile::from_source(Arc::clone(&plain), &Limits::default()).is_ok();
     if !is_classic {
         drop(input);
         return adding.add_plain(std::slice::from_ref(file), push);

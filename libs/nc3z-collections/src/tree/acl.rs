@@ -335,11 +335,14 @@ impl Block {
             let found = tags.iter().find_map(|tag| self.acls[0].iter().find(|entry| entry.tag == *tag));
             u32::from(found.map_or(0, |entry| entry.permissions))
         };
-        // Of a file with an ACL, the bits of the group are those of the mask.
-        let mode = permissions(&[1]) << 6 | permissions(&[0x10, 4]) << 3 | permissions(&[0x20]);
+        // If the ACL cannot be set, the group has no more than its entry and the mask allow. The system sets these bits with the ACL.
+        let mode = permissions(&[1]) << 6
+            | (permissions(&[4]) & permissions(&[0x10, 4])) << 3
+            | permissions(&[0x20]);
         let is_plain = self.acls[0].iter().all(|entry| matches!(entry.tag, 1 | 4 | 0x20));
         let modes = || {
-            sys::remove(path, KINDS[0].1.as_bytes());
+            // A directory may have inherited a default ACL from the one in which it was restored.
+            KINDS.iter().for_each(|(_, attribute)| sys::remove(path, attribute.as_bytes()));
             if !self.acls[0].is_empty() {
                 sys::set_mode(path, mode | self.flags)?;
             }

@@ -450,12 +450,12 @@ pub fn done_in(path: &Path) -> Result<HashSet<Vec<u8>>> {
     Ok(files.filter(|(_, logged)| logged.is_done()).map(|(file, _)| file).collect())
 }
 
+/// Returns the bytes of hexadecimal digits, either case.
 pub(crate) fn unhex(hex: &str) -> Option<Vec<u8>> {
-    let bytes = hex.as_bytes().chunks(2).map(|pair| {
-        let pair = std::str::from_utf8(pair).ok().filter(|p| p.len() == 2)?;
-        u8::from_str_radix(pair, 16).ok()
-    });
-    bytes.collect()
+    let (pairs, rest) = hex.as_bytes().as_chunks::<2>();
+    let digit = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());
+    let bytes = pairs.iter().map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?));
+    bytes.collect::<Option<_>>().filter(|_| rest.is_empty())
 }
 
 #[cfg(test)]

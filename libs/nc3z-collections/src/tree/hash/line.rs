@@ -159,16 +159,7 @@ pub fn parse(line: &[u8]) -> Option<Line> {
 
 /// 64 hexadecimal digits, either case.
 pub(crate) fn unhex(digits: &[u8]) -> Option<[u8; 32]> {
-    let mut out = [0; 32];
-    let (pairs, rest) = digits.as_chunks::<2>();
-    if pairs.len() != out.len() || !rest.is_empty() {
-        return None;
-    }
-    for (out, pair) in out.iter_mut().zip(pairs) {
-        let digit = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());
-        *out = digit(pair[0])? << 4 | digit(pair[1])?;
-    }
-    Some(out)
+    crate::tree::journal::unhex(std::str::from_utf8(digits).ok()?)?.try_into().ok()
 }
 
 /// Returns the other name of a file: with or without the archive's suffix.
