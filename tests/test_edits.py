@@ -212,6 +212,24 @@ class Edits(Case):
         self.assertIn("cube_f4[time=1, y=0..6, x=0..4]: 35 elements in 1 tile of 1", plan)
         self.assertEqual(archive.read_bytes(), before)
 
+    def test_what_reads_as_missing_is_set(self):
+        file = self.dir / "missing.nc"
+        with netCDF4.Dataset(file, "w", format="NETCDF3_CLASSIC") as d:
+            d.createDimension("x", 3)
+            for name, ty in (("bare", "i1"), ("byte", "i1"), ("float", "f4"), ("short", "i2")):
+                d.createVariable(name, ty, ("x",), fill_value=False)[:] = [1, 2, 3]
+            d["byte"].missing_value = np.int8(-1)
+            d["float"].missing_value = np.float32(1e20)
+        archive = self.archived(file)
+        for name in ("byte", "float", "short"):
+            self.ok(nc3z("set", archive, name, "-d", "x,0", "=_"))
+        refused = nc3z("set", archive, "bare", "-d", "x,0", "=_")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("`bare` is of type byte and has no `_FillValue` and no `missing_value`", refused.stderr)
+        self.ok(nc3z("restore", "-f", archive, "-o", file))
+        with netCDF4.Dataset(file) as d:
+            self.assertEqual([bool(np.ma.getmaskarray(d[name][:])[0]) for name in ("bare", "byte", "float", "short")], [False, True, True, True])
+
     def test_records_are_appended(self):
         need_program(self, "ncrcat")
         file, more, joined = (self.dir / n for n in ("a.nc", "b.nc", "joined.nc"))

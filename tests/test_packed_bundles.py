@@ -168,7 +168,7 @@ class Packed(Aggregation):
             self.same(both, out)
         again = nc3z("bundle", second, "-o", bundle, "--append")
         self.assertEqual(again.returncode, 1)
-        self.assertIn("two members", again.stderr)
+        self.assertIn("the bundle already has", again.stderr)
 
     def test_damage_names_each_file_that_it_hurts(self):
         tree = self.tree(15)

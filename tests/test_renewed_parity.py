@@ -6,7 +6,7 @@ import re
 import shutil
 import unittest
 
-from common import CLASSIC, Case, Moments, kills, missing, nc3z, sha256, start, tell_kills
+from common import CLASSIC, Case, Moments, kills, missing, nc3z, sha256, start, tell_kills, tmpfs
 
 try:
     import netCDF4
@@ -40,6 +40,45 @@ class Renewed(Case):
         data[-1] ^= 1
         edited.write_bytes(data)
         return [("attr", "A", ":a=1"), ("set", "A", "SST", "-d", "TIME,0", "=1"), ("rename", "A", "-v", "SST,tos"), ("commit", "A", edited), ("revert", "A", "1"), ("tag", "A", "good")]
+
+    def test_parity_that_was_not_finished_counts_as_none(self):
+        """`parity add` was killed: the archive is whole, and a part of the parity is behind it."""
+        covered = self.info()
+        torn = self.dir / "torn.nc3z"
+        self.ok(nc3z("parity", "remove", self.archive))
+        whole = self.archive.read_bytes()
+        self.ok(nc3z("parity", "add", "--share", "4%", self.archive))
+        added = self.archive.read_bytes()
+        self.assertEqual(len(added), covered["covers"])
+        # The commit slots, which are written last, are those before.
+        torn.write_bytes(whole + added[len(whole) : -3000])
+        done = self.ok(nc3z("parity", "info", "--json", torn))
+        self.assertFalse(json.loads(done.stdout)[0]["parity"])
+        self.assertIn("not finished and repairs nothing; `nc3z parity add` makes it", done.stderr)
+        self.ok(nc3z("parity", "add", "--share", "4%", torn))
+        self.is_covered(torn)
+
+    def test_a_full_disk_leaves_the_change_and_says_so(self):
+        pages = self.archive.stat().st_size // 4096
+        with tmpfs(self, f"{4 * (pages + 2) + 200}k") as small:
+            archive, rest = small / "a.nc3z", small / "rest"
+            shutil.copy(self.archive, archive)
+            free = shutil.disk_usage(small).free
+            rest.write_bytes(bytes(free))
+            # The new version has room where the parity was, and then there is none for new parity.
+            numbers = self.dir / "numbers.txt"
+            pick = random.Random(1)
+            numbers.write_text(" ".join(f"{pick.uniform(0, 30):.4f}" for _ in range(90 * 180)))
+            done = nc3z("set", archive, "SST", "-d", "TIME,0", "--text", numbers)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            listed = json.loads(self.ok(nc3z("log", "--json", archive)).stdout)["versions"]
+            self.assertEqual(len(listed), 2)
+            self.assertIn("the change is made (do not repeat it) and the archive is whole", done.stderr)
+            self.assertIn("No space left on device", done.stderr)
+            self.assertIn("`nc3z parity add` makes it", done.stderr)
+            rest.unlink()
+            self.ok(nc3z("parity", "add", archive))
+            self.ok(nc3z("verify", "--deep", archive))
 
     def run_edit(self, edit, *more):
         return self.ok(nc3z(*(self.archive if word == "A" else word for word in edit), *more))

@@ -224,6 +224,16 @@ class Versions(Case):
         self.assertEqual(json.loads(self.ok(nc3z("info", "--json", other)).stdout)["version"], len(FILES))
         self.assertFalse((self.dir / "r.nc").exists())
 
+    def test_an_archive_in_the_short_form_has_its_own_length_and_is_pruned_to_itself(self):
+        small, archive = self.dir / "small.nc", self.dir / "small.nc3z"
+        shutil.copy(CLASSIC / "all_types_cdf1.nc", small)
+        self.ok(nc3z("archive", small, "-o", archive))
+        whole = archive.read_bytes()
+        listed = json.loads(self.ok(nc3z("log", "--json", archive)).stdout)
+        self.assertEqual([version["added_bytes"] for version in listed["versions"]], [len(whole)])
+        self.ok(nc3z("prune", "--in-place", archive))
+        self.assertEqual(archive.read_bytes(), whole)
+
     def test_a_refused_tag_leaves_a_short_archive_as_it_is(self):
         archive = self.dir / "short.nc3z"
         self.ok(nc3z("archive", CLASSIC / "all_types_cdf1.nc", "-o", archive))

@@ -68,7 +68,10 @@ impl Archive {
         let mut all: Vec<Version> = Vec::new();
         for _ in 0..limits.generations {
             let (record, begin) = (node.record.clone(), begin_of(&node.trailer));
-            let (found, added_len) = (all.len() as u64, node.trailer.archive_len - begin);
+            // The offsets of an archive in the short form are those of its long form.
+            let added_len =
+                if self.is_short() { self.stored_len() } else { node.trailer.archive_len - begin };
+            let found = all.len() as u64;
             match all.last_mut().filter(|last| last.record.number == record.number) {
                 // Tags and parity add generations to the same version.
                 Some(last) => last.added_len += added_len,

@@ -64,7 +64,8 @@ unless --layout, --tile or --profile is given. Other options of the old archive 
   nc3z hash --manifest out/           writes out/SHA256SUMS: all archives below out/
   nc3z hash --manifest out/ --from-log 1.jsonl --from-log 2.jsonl   archives that two shards have written
 
-Digests are computed from the data, for which archives are decoded; --recorded shows the stored ones. The content digest covers \
+The digests of a classic file are computed. Those of an archive are the recorded ones; --recompute decodes it and computes them, and \
+--check always does. --recorded computes nothing. None of this checks an archive: `nc3z verify` does. The content digest covers \
 dimensions, attributes, variables and values. It is the same for the original, for any archive of it and for the restored file. \
 Exit codes of --check: 0 all match, 1 some do not, 3 corrupt archive. With --from-log, files that failed according to the logs, and \
 missing archives, are listed; the exit code is then 1.")]

@@ -35,7 +35,8 @@ pub(crate) struct VerifyArgs {
     pub(crate) passed_over: Option<PassedOverArg>,
     /// Compare files with a manifest (SHA256SUMS, or a BagIt bag), and append the result to a fixity log. An
     /// archive that has changed but is sound, because it was appended to or recompressed, gives exit code 1;
-    /// a damaged one gives 3.
+    /// a damaged one gives 3, and so does an edited one whose listed bytes were replaced: with parity, or in the
+    /// short form.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["against", "deep", "recursive"])]
     pub(crate) manifest: Option<PathBuf>,
     /// The fixity log [default: the manifest's name with .fixity.jsonl appended].

@@ -163,12 +163,21 @@ fn describe(path: &Path) -> Result<Option<ParityPlace>> {
         }
         return Ok(None);
     };
-    let mut place = ParityPlace::new(&located, source.len());
-    // What adding it cost, where it is the last that was added: zeros before it, and the end behind it, too.
-    let before = nc3z_reader::Archive::from_source(source, &crate::registry::open_options())
-        .map(|archive| archive.trailer().previous + TRAILER_LEN as u64);
+    let len = source.len();
+    let mut place = ParityPlace::new(&located, len);
     let (begin, end) = (located.layout.params.begin, located.layout.params.archive_len);
-    if let Some(before) = before.ok().filter(|&before| before <= begin && begin - before <= MOST_ZEROS) {
+    let archive = nc3z_reader::Archive::from_source(source, &crate::registry::open_options()).ok();
+    // Behind the end of a whole archive. An archive that has lost its end does not open.
+    if len < end && archive.as_ref().is_some_and(|archive| archive.trailer().archive_len <= begin) {
+        let name = crate::cmd::shown(path);
+        note!(
+            "nc3z: warning: {name}: its parity was not finished and repairs nothing; `nc3z parity add` makes it"
+        );
+        return Ok(None);
+    }
+    // What adding it cost, where it is the last that was added: zeros before it, and the end behind it, too.
+    let before = archive.map(|archive| archive.trailer().previous + TRAILER_LEN as u64);
+    if let Some(before) = before.filter(|&before| before <= begin && begin - before <= MOST_ZEROS) {
         place.added_bytes = Some(end - before);
     }
     Ok(Some(place))

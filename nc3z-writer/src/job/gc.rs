@@ -118,7 +118,15 @@ pub(super) fn collect(
     let parity_before = crate::parity::share_of(&newest);
     let target = old.target(options)?;
     let mut place: Option<InPlace> = None;
-    for &number in &kept {
+    if newest.is_short() {
+        // It has one version, which is copied: its long form would be longer.
+        let len = usize::try_from(newest.stored_len()).expect("at most some ten KiB");
+        target.medium().write_at(0, &source.read_at(0, len)?)?;
+        let copy = InPlace::open(target.temporary_path(), &options.open_options())?;
+        copy.archive().check_original(monitor)?;
+        place = Some(copy);
+    }
+    for &number in kept.iter().filter(|_| !newest.is_short()) {
         let archive = open(Some(VersionName::Number(number)))?;
         if archive.trailer().required & REQUIRED_LOST != 0 {
             let what = "a version whose tiles are lost";
@@ -146,7 +154,7 @@ pub(super) fn collect(
         let original: SharedSource = Arc::new(archive.original());
         next(&mut place, &target, &archive, original, sha256, metadata, options, monitor)?;
     }
-    let mut stored = place.as_ref().map_or(0, InPlace::end);
+    let mut stored = place.as_ref().map_or(0, |place| place.archive().stored_len());
     let parity = parity_before.filter(|_| options.renew_parity);
     if let (Some(share), Some(place)) = (parity, &mut place) {
         place.reload()?;

@@ -12,6 +12,7 @@ use super::{current, is_last, previous_trailer, share_of, write};
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::InPlace;
 use crate::options::WriterOptions;
+use nc3z_format::error::with_causes;
 use nc3z_format::parity::Share;
 use nc3z_reader::Monitor;
 
@@ -65,12 +66,14 @@ impl Renewal {
         }
         match done {
             Ok(done) => {
-                let added = add(place, share, options.memory, monitor).map_err(|e| left_out(place, &e))?;
+                let added = add(place, share, options.memory, monitor)
+                    .map_err(|e| left_out(place, "the change is made (do not repeat it)", &e))?;
                 Ok((done, added))
             }
             // This step is not interruptible: the archive had parity before.
             Err(e) => {
-                add(place, share, options.memory, &()).map_err(|e| left_out(place, &e))?;
+                let change = format!("nothing was changed ({})", with_causes(&e));
+                add(place, share, options.memory, &()).map_err(|e| left_out(place, &change, &e))?;
                 Err(e)
             }
         }
@@ -89,10 +92,11 @@ fn add(place: &mut InPlace, share: Share, memory: u64, monitor: &dyn Monitor) ->
     Ok(Some(Renewed { share, len: after - before }))
 }
 
-/// The archive is whole, but its parity could not be made.
-fn left_out(place: &InPlace, e: &Error) -> Error {
+/// The archive is whole, with the change or without it, but its parity could not be made.
+fn left_out(place: &InPlace, change: &str, e: &Error) -> Error {
     let why = format!(
-        "the archive is whole, but its parity could not be made anew: {e}; `nc3z parity add` makes it"
+        "{change} and the archive is whole, but its parity could not be made anew: {}; `nc3z parity add` makes it",
+        with_causes(e)
     );
     ErrorKind::Parity { path: place.path().to_owned(), why }.into()
 }

@@ -186,7 +186,9 @@ impl Names {
             Ok(self.0.contains(name) || before.is_some())
         };
         if is_known(name)? {
-            return Err(Error::refused(format!("two members would be called `{name}`")));
+            let what =
+                if self.0.contains(name) { "two members would be called" } else { "the bundle already has" };
+            return Err(Error::refused(format!("{what} `{name}`")));
         }
         // A file and its archive are one member: what is not packed is stored as the archive, with its name.
         if is_packed {
@@ -195,6 +197,11 @@ impl Names {
                 _ => is_known(&format!("{name}{SUFFIX}"))?.then_some(name.as_str()),
             };
             if let Some(original) = other {
+                if !self.0.contains(original) && !self.0.contains(&format!("{original}{SUFFIX}")) {
+                    return Err(Error::refused(format!(
+                        "the bundle already has `{original}` or its archive"
+                    )));
+                }
                 return Err(Error::refused(format!(
                     "two members would be called `{original}{SUFFIX}`: the archive of `{original}`, and the file of that name; name one of them"
                 )));

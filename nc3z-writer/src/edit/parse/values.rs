@@ -24,7 +24,7 @@ impl PartValues {
         for word in words {
             count += 1;
             match word {
-                FILL => bytes.extend(variable.fill_value()),
+                FILL => bytes.extend(missing(variable)?),
                 word => bytes.extend(encode(variable.ty, word)?),
             }
         }
@@ -67,6 +67,21 @@ impl PartValues {
         }
         drop(name);
         Ok(PartValues::Of(Box::new(other)))
+    }
+}
+
+/// Returns the value that reads as missing: the fill value, else the first `missing_value`, else the default of the type. Bytes have no
+/// default, since all their values may be data (NUG, appendix B).
+fn missing(variable: &Header) -> Result<&[u8]> {
+    let own = variable.own_fill_value().or_else(|| variable.missing_values().next());
+    match own {
+        Some(value) => Ok(value),
+        None if matches!(variable.ty, NcType::Byte | NcType::UByte) => Err(Error::invalid(format!(
+            "`{}` is of type {} and has no `_FillValue` and no `missing_value`, so `{FILL}` is no value of it; give a number, or set the attribute first",
+            variable.name_lossy(),
+            variable.ty
+        ))),
+        None => Ok(variable.ty.default_fill()),
     }
 }
 
