@@ -305,6 +305,22 @@ class Misfits(ServeCase):
             attributes = open_url(server.address("x.nc"), protocol="dap2")["v"].attributes
             self.assertLessEqual(set(names[:5]), set(attributes))
 
+    def test_variables_whose_names_netcdf_c_cannot_read_are_left_out(self):
+        netCDF4 = netcdf4(self)
+        with netCDF4.Dataset(self.source / "x.nc", "w", format="NETCDF3_CLASSIC") as file:
+            file.createDimension("x", 4)
+            file.createDimension("\u00e9tage", 2)
+            for name, dims in (("v", ("x",)), ("\u00e9t\u00e9", ("x",)), ("w", ("\u00e9tage",)), ("na\u00efve", ("x",))):
+                file.createVariable(name, "f4", dims)[:] = 3
+        with self.serving("--quiet") as server:
+            with netCDF4.Dataset(server.address("x.nc")) as shown:
+                self.assertEqual(shown["v"][:].tolist(), [3] * 4)
+                self.assertEqual(len(shown.variables), 2)
+                self.assertIn("variable \u00e9t\u00e9: netCDF-C cannot read its name", shown.nc3z_left_out)
+                self.assertIn("variable w: netCDF-C cannot read the name of its dimension \u00e9tage", shown.nc3z_left_out)
+            for name in ("\u00e9t\u00e9", "w"):
+                self.assertEqual(server.ask("/x.nc.dds?" + urllib.parse.quote(name)).status, 200, name)
+
     def test_an_open_data_set_whose_archive_is_replaced_fails(self):
         netCDF4 = netcdf4(self)
         archive, other = self.archive(COADS, "x.nc"), self.archive(COADS, "other.nc")

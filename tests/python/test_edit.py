@@ -132,6 +132,35 @@ def test_records_grow(pair, tmp_path):
     same(archive, source, tmp_path)
 
 
+def test_points_beyond_the_last_record_grow(pair):
+    with nc3z.open(pair[1], "r+") as edit:
+        edit["SST"].vindex[[13, 12], [0, 1], [0, 2]] = [1, 2]
+        assert edit["SST"].shape == (14, 90, 180)
+        assert edit["SST"][13, 0, 0] == 1 and edit["SST"][12, 1, 2] == 2
+
+
+@pytest.mark.parametrize("index", [10**12, 10**15, 10**17, 2**63 - 2])
+def test_a_length_of_too_many_tiles_is_refused_and_changes_nothing(pair, tmp_path, index):
+    source, archive = pair
+    with nc3z.open(archive, "r+") as edit:
+        edit["AIRT"][0, 0, 0] = 5
+        staged = edit["AIRT"][0]
+        for key in (index, (index, 0, 0), slice(index, index + 1)):
+            with pytest.raises(ValueError):
+                edit["SST"][key] = 1
+        with pytest.raises(ValueError):
+            edit["SST"].vindex[[index], [0], [0]] = 1
+        for change in (lambda: edit["SST"].plan_resize(index, "TIME"), lambda: edit.resize("TIME", index)):
+            with pytest.raises(ValueError):
+                change()
+        assert edit.dimensions["TIME"] == 12 and edit["SST"].shape == (12, 90, 180)
+        np.testing.assert_array_equal(edit["AIRT"][0], staged)
+        assert edit.commit().version == 2
+    with netCDF4.Dataset(source, "r+") as ds:
+        ds["AIRT"][0, 0, 0] = 5
+    same(archive, source, tmp_path)
+
+
 def test_what_is_refused_changes_nothing(pair, tmp_path):
     source, archive = pair
     before = archive.read_bytes()

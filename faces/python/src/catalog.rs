@@ -138,14 +138,15 @@ impl Catalog {
     }
 
     /// The tiles of a variable: pairs of the number of a file, and an array with a row for each tile: valid values, infinite values,
-    /// least, largest.
+    /// least, largest. A file that was cut short is left out if it lacks values of the variable: they may be any.
     fn tiles<'py>(&self, py: Python<'py>, variable: &str) -> PyResult<Bound<'py, PyList>> {
         let all = PyList::empty(py);
         for block in self.catalog.blocks() {
             let tiles = py.detach(|| block.tiles(variable)).map_err(|e| failure(e, &self.name))?;
             let Some(tiles) = tiles else { continue };
-            for found in &tiles.found {
-                let Some(rows) = found.rows.clone() else { continue };
+            let whole = py.detach(|| block.are_whole(&tiles.found)).map_err(|e| failure(e, &self.name))?;
+            for (found, is_whole) in tiles.found.iter().zip(whole) {
+                let Some(rows) = found.rows.clone().filter(|_| is_whole) else { continue };
                 #[expect(clippy::cast_precision_loss, reason = "tiles have fewer than 2^53 values")]
                 let row = |n: usize| {
                     let (low, high) = (tiles.min[n].nearest, tiles.max[n].nearest);

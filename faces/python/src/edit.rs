@@ -276,9 +276,6 @@ impl Edit {
             return Ok(());
         }
         let needed = key.least_len();
-        if array.shape.first().is_some_and(|len| *len < needed) {
-            self.resize(py, &array.names[0], needed)?;
-        }
         let big =
             numpy.call_method1("dtype", (type_name(array.ty),))?.call_method1("newbyteorder", (">",))?;
         let stage = |selection: &AnySelection<'_>, values: &Bound<'py, PyAny>| {
@@ -286,7 +283,8 @@ impl Edit {
             let bytes = bytes.call_method1("reshape", (-1,))?.call_method1("view", ("uint8",))?;
             let bytes: PyReadonlyArray1<'py, u8> = bytes.extract()?;
             let bytes = bytes.as_slice()?;
-            self.with(py, |staged| Ok(staged.set(variable, selection, bytes)?))
+            // The first part makes room for all of them.
+            self.with(py, |staged| Ok(staged.set_growing(variable, needed, selection, bytes)?))
         };
         let selection = key.any()?;
         if values.ndim() == 0 {
@@ -297,11 +295,14 @@ impl Edit {
         if parts.len() == 1 {
             return stage(&selection, &all);
         }
-        for (part, from, to) in parts {
+        let done: PyResult<()> = parts.into_iter().try_for_each(|(part, from, to)| {
             let rows = PySlice::new(py, isize::try_from(from)?, isize::try_from(to)?, 1);
-            stage(&AnySelection::Grid(part), &all.get_item(rows)?)?;
+            stage(&AnySelection::Grid(part), &all.get_item(rows)?)
+        });
+        if let (Err(_), Some(before)) = (&done, array.shape.first().filter(|len| **len < needed)) {
+            self.resize(py, &array.names[0], *before)?;
         }
-        Ok(())
+        done
     }
 
     /// Returns the plan of `set`, or of `get`.

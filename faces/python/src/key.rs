@@ -90,6 +90,11 @@ impl<'py> Key<'py> {
                 end(&Segment { start: slab.start[0], count: slab.count[0], stride: slab.stride[0] })
             }
             Chosen::Grid(selection) => selection.segments(0).iter().map(end).max().unwrap_or(0),
+            Chosen::Points { starts, count, stride } if !count.is_empty() => {
+                let lines = starts.iter().step_by(count.len());
+                let line = |start: &u64| Segment { start: *start, count: count[0], stride: stride[0] };
+                lines.map(|start| end(&line(start))).max().unwrap_or(0)
+            }
             _ => 0,
         }
     }

@@ -10,6 +10,31 @@ use crate::plan::{
 use crate::table::{Table, indices};
 use nc3z_format::selection::Placed;
 
+/// The most chunks that an array can grow to, unless it began with more than half as many.
+///
+/// A chunk takes two words in the tables, five while they grow, and about 100 bytes in the plan of a commit.
+pub const MAX_CHUNKS: usize = 1 << 22;
+
+/// Returns the grid of the chunks of an array that began with `present` chunks.
+///
+/// # Errors
+/// A chunk of another rank than the array, or with a length of 0. More chunks than [`MAX_CHUNKS`] and than twice
+/// `present`.
+pub fn check_grid(shape: &[usize], chunk: &[usize], present: usize) -> Result<Vec<usize>, Error> {
+    let product = |lens: &[usize]| lens.iter().try_fold(1_usize, |n, &len| n.checked_mul(len));
+    if shape.len() != chunk.len() || chunk.contains(&0) || product(chunk).is_none() {
+        return Err(Error::Invalid(format!("chunks of {chunk:?} for an array of {shape:?}")));
+    }
+    let grid = Layout::grid(shape, chunk);
+    let most = MAX_CHUNKS.max(present.saturating_mul(2));
+    if product(shape).is_some() && product(&grid).is_some_and(|chunks| chunks <= most) {
+        return Ok(grid);
+    }
+    Err(Error::Invalid(format!(
+        "the lengths {shape:?} give more than {most} tiles of {chunk:?}, the most of an edit: use a smaller length, or archive the file with larger tiles"
+    )))
+}
+
 /// A source of chunks, which follow each other along the first axis.
 pub trait BaseSlab<T>: Send + Sync {
     /// The lengths. All but the first are those of a chunk.
@@ -64,16 +89,18 @@ pub struct StagedArray<T> {
     layout: Layout,
     slabs: Vec<Slab<T>>,
     fill: T,
+    /// The number of chunks at the beginning.
+    present: usize,
 }
 
 impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     /// Makes an array whose elements are all the fill value.
     ///
     /// # Errors
-    /// A chunk of another rank than the array, or with a length of 0.
+    /// A chunk of another rank than the array, or with a length of 0. More than [`MAX_CHUNKS`] chunks.
     pub fn full(shape: impl Into<Vec<usize>>, chunk: impl Into<Vec<usize>>, fill: T) -> Result<Self, Error> {
         let (shape, chunk) = (shape.into(), chunk.into());
-        let grid = Self::check(&shape, &chunk)?;
+        let grid = check_grid(&shape, &chunk, 0)?;
         Self::new(shape, chunk, Vec::new(), Table::zeros(&grid), Table::zeros(&grid), fill)
     }
 
@@ -89,7 +116,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         fill: T,
     ) -> Result<Self, Error> {
         let (shape, chunk) = (shape.into(), chunk.into());
-        let grid = Self::check(&shape, &chunk)?;
+        let grid = check_grid(&shape, &chunk, cells.len())?;
         let given = Dense { shape: shape.clone(), cells };
         if given.cells.len() != shape.iter().product::<usize>() {
             return Err(Error::Invalid(format!("{} cells for an array of {shape:?}", given.cells.len())));
@@ -131,7 +158,8 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         fill: T,
     ) -> Result<Self, Error> {
         let (shape, chunk) = (shape.into(), chunk.into());
-        let grid = Self::check(&shape, &chunk)?;
+        let present = slab_indices.cells().len();
+        let grid = check_grid(&shape, &chunk, present)?;
         if slab_indices.shape() != grid || slab_offsets.shape() != grid {
             return Err(Error::Invalid(format!("tables that are not of {grid:?}")));
         }
@@ -156,15 +184,15 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
             std::iter::once(Slab::Full).chain(base.into_iter().map(Slab::Base)).collect();
         let kinds = std::iter::once(SlabKind::Full).chain(vec![SlabKind::Base; slabs.len() - 1]).collect();
         let layout = Layout { shape, chunk, slab_indices, slab_offsets, kinds };
-        Ok(StagedArray { layout, slabs, fill })
+        Ok(StagedArray { layout, slabs, fill, present })
     }
 
-    fn check(shape: &[usize], chunk: &[usize]) -> Result<Vec<usize>, Error> {
-        let sized = |shape: &[usize]| shape.iter().try_fold(1_usize, |n, &len| n.checked_mul(len)).is_some();
-        if shape.len() != chunk.len() || chunk.contains(&0) || !sized(shape) || !sized(chunk) {
-            return Err(Error::Invalid(format!("chunks of {chunk:?} for an array of {shape:?}")));
-        }
-        Ok(Layout::grid(shape, chunk))
+    /// Refuses lengths that [`StagedArray::resize`] refuses.
+    ///
+    /// # Errors
+    /// Another rank, or too many chunks.
+    pub fn check_resize(&self, shape: &[usize]) -> Result<(), Error> {
+        check_grid(shape, &self.layout.chunk, self.present).map(drop)
     }
 
     /// The lengths of the dimensions.
@@ -230,7 +258,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         self.layout.set(selection)
     }
 
-    /// Plans a change of the shape.
+    /// Plans a change of the shape. [`StagedArray::check_resize`] refuses impossible shapes.
     pub fn plan_resize(&self, shape: &[usize]) -> ResizePlan {
         self.layout.resize(shape)
     }
@@ -284,9 +312,9 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     /// Makes axes longer or shorter.
     ///
     /// # Errors
-    /// Another rank, or a base slab that cannot be read. The array is then unchanged.
+    /// Another rank, too many chunks, or a base slab that cannot be read. The array is then unchanged.
     pub fn resize(&mut self, shape: &[usize]) -> Result<(), Error> {
-        Self::check(shape, &self.layout.chunk)?;
+        self.check_resize(shape)?;
         let plan = self.plan_resize(shape);
         self.change(plan.changes, None, Some(plan.after))
     }

@@ -35,7 +35,7 @@ mod plan;
 mod print;
 mod table;
 
-pub use array::{BaseSlab, StagedArray};
+pub use array::{BaseSlab, MAX_CHUNKS, StagedArray, check_grid};
 pub use map::TileMap;
 pub use plan::{
     Changes, CommitPlan, GetPlan, LoadPlan, Place, ResizePlan, SetPlan, StagedChunk, Touched, Transfer,

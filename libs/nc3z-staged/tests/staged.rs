@@ -51,6 +51,18 @@ fn whole_and_partial_chunks_are_told_apart() {
 }
 
 #[test]
+fn too_many_chunks_are_refused_before_tables_are_made() {
+    let mut array = StagedArray::from_base([5, 4], [2, 2], vec![1; 20], -1).unwrap();
+    for len in [1 << 23, 1 << 40, usize::MAX] {
+        assert!(array.check_resize(&[len, 4]).is_err());
+        assert!(array.resize(&[len, 4]).unwrap_err().to_string().contains("use a smaller length"));
+        assert!(StagedArray::full([len, 4], [2, 2], 0).is_err());
+        assert_eq!(array.shape(), [5, 4]);
+    }
+    array.resize(&[1000, 4]).unwrap();
+}
+
+#[test]
 fn growing_fills_the_edge_and_shrinking_touches_nothing() {
     let mut array = StagedArray::from_base([25, 45], [10, 10], (0..1125).collect::<Vec<i32>>(), -1).unwrap();
     let plan = array.plan_resize(&[30, 50]);

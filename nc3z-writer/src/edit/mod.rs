@@ -54,6 +54,7 @@ use nc3z_format::{Error as FormatError, NcType};
 use nc3z_reader::cache::TileCache;
 use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Archive, Dataset, Monitor};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -331,12 +332,14 @@ impl Edit {
     /// elements move, and the variable is stored anew.
     ///
     /// # Errors
-    /// The dimension does not exist. The length is 0, and it is not the record dimension. Data to be read are
-    /// damaged.
+    /// The dimension does not exist. The length is 0, and it is not the record dimension. A variable would have
+    /// more tiles than an edit can have. Data to be read are damaged.
     pub fn resize_dimension(&mut self, name: &str, len: u64) -> Result<()> {
         let id = header::find_dimension(&self.header, name)?;
         if self.header.dimensions[id.index()].is_record() {
-            let before = std::mem::replace(&mut self.numrecs, len);
+            let before = self.numrecs;
+            self.check_len(id, len, 0..self.variables.len())?;
+            self.numrecs = len;
             self.touched |= before != len;
             return if len < before { self.cut(id) } else { Ok(()) };
         }
@@ -345,6 +348,7 @@ impl Edit {
         if before == len {
             return Ok(());
         }
+        self.check_len(id, len, 0..self.variables.len())?;
         let inner: Vec<usize> = (0..self.header.variables.len())
             .filter(|&at| self.header.variables[at].dimensions.iter().skip(1).any(|d| *d == id))
             .collect();
@@ -362,6 +366,61 @@ impl Edit {
             done?;
         }
         if len < before { self.cut(id) } else { Ok(()) }
+    }
+
+    /// Sets the length of a dimension, and returns the former one.
+    fn replace_len(&mut self, id: DimId, len: u64) -> u64 {
+        let dimension = &mut self.header.dimensions[id.index()];
+        std::mem::replace(if dimension.is_record() { &mut self.numrecs } else { &mut dimension.len }, len)
+    }
+
+    /// Refuses a length of a dimension with which one of these variables would have more tiles than an edit can
+    /// have. Nothing is allocated before this check.
+    fn check_len(&mut self, id: DimId, len: u64, mut variables: Range<usize>) -> Result<()> {
+        let before = self.replace_len(id, len);
+        let done = if len > before { variables.try_for_each(|at| self.check_tiles(id, at)) } else { Ok(()) };
+        self.replace_len(id, before);
+        done
+    }
+
+    /// Refuses a variable that has more tiles than an edit can have, after another length of a dimension.
+    fn check_tiles(&self, id: DimId, at: usize) -> Result<()> {
+        let (shape, variable) = (self.shape(at), &self.header.variables[at]);
+        if !variable.dimensions.contains(&id) {
+            return Ok(());
+        }
+        // A tile has at least one element.
+        if element_count(&shape)? <= nc3z_staged::MAX_CHUNKS as u64 {
+            return Ok(());
+        }
+        let is_first = !variable.dimensions.iter().skip(1).any(|d| *d == id);
+        let edited = &self.variables[at];
+        let done = match (&edited.cells, self.kept_tiles(at, &shape)) {
+            (Some(cells), _) if is_first => cells.check_resize(&shape),
+            (None, Some(v)) if is_first => {
+                let archive = self.place.archive();
+                let present = &archive.layout().variables[v.index()].shape;
+                cells::check_tiles(&shape, &archive.head().layouts[v.index()], Some(present.as_slice()))
+            }
+            // A size that the kind of file cannot have is refused by the commit.
+            _ => self.new_spec(at).map_or(Ok(()), |spec| cells::check_tiles(&shape, &spec, None)),
+        };
+        done.map_err(|e| {
+            let (dimension, name) = (self.header.dimensions[id.index()].name_lossy(), variable.name_lossy());
+            FormatError::invalid(format!(
+                "dimension `{dimension}` cannot become so long: for variable `{name}`, {e}"
+            ))
+            .into()
+        })
+    }
+
+    /// Returns the archive's variable whose tiles a variable of this shape keeps.
+    fn kept_tiles(&self, at: usize, shape: &[u64]) -> Option<VarId> {
+        let archive = self.place.archive();
+        self.variables[at].origin.filter(|&v| {
+            archive.layout().variables[v.index()].owned
+                && element_count(shape).is_ok_and(|len| !is_outgrown(archive, v, len))
+        })
     }
 
     /// Shortens the variables whose first dimension became shorter, so that a later growth gives fill values.
@@ -431,10 +490,7 @@ impl Edit {
         if self.variables[at].cells.is_none() {
             let archive = self.place.archive().clone();
             let origin = self.variables[at].origin;
-            let kept = origin.filter(|&v| {
-                archive.layout().variables[v.index()].owned
-                    && element_count(&shape).is_ok_and(|len| !is_outgrown(&archive, v, len))
-            });
+            let kept = self.kept_tiles(at, &shape);
             let cells = match (kept, origin) {
                 (Some(v), _) => {
                     let spec = &archive.head().layouts[v.index()];

@@ -58,7 +58,7 @@ impl Edit {
     ///
     /// # Errors
     /// There is no such variable or dimension. The variable does not have the dimension. The length is 0, and
-    /// it is not the record dimension.
+    /// it is not the record dimension. The variable would have more tiles than an edit can have.
     pub fn plan_resize(&mut self, variable: &str, dimension: &str, len: u64) -> Result<Plan> {
         let at = header::find_variable(&self.header, variable)?;
         let id = header::find_dimension(&self.header, dimension)?;
@@ -76,6 +76,7 @@ impl Edit {
         if !self.header.dimensions[id.index()].is_record() {
             header::check_fixed_len(dimension, len)?;
         }
+        self.check_len(id, len, at..at + 1)?;
         let mut shape = self.shape(at);
         axes.iter().for_each(|&axis| shape[axis] = len);
         let cells = self.cells(at)?;

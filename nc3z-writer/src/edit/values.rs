@@ -32,6 +32,40 @@ impl Edit {
         self.spill_if_full()
     }
 
+    /// As [`Edit::set`], with at least `records` records if the variable has the record dimension. If it fails, the number
+    /// of records is as before.
+    ///
+    /// # Errors
+    /// As [`Edit::set`] and [`Edit::resize_dimension`].
+    pub fn set_growing<'a>(
+        &mut self,
+        variable: &str,
+        records: u64,
+        selection: impl Into<AnySelection<'a>>,
+        values: &[u8],
+    ) -> Result<()> {
+        let at = header::find_variable(&self.header, variable)?;
+        let before = self.numrecs;
+        if records <= before || !self.header.is_record(&self.header.variables[at]) {
+            return self.set(variable, selection, values);
+        }
+        let (was_touched, had_cells) = (self.touched, self.variables[at].cells.is_some());
+        self.check_len(self.header.variables[at].dimensions[0], records, 0..self.variables.len())?;
+        self.numrecs = records;
+        let done = self.set(variable, selection, values);
+        if done.is_err() {
+            (self.numrecs, self.touched) = (before, was_touched);
+            if had_cells {
+                // So that a later growth gives fill values.
+                self.cells(at)?;
+            } else {
+                let edited = self.edited(at);
+                (edited.cells, edited.keeps_tiles) = (None, edited.origin.is_some());
+            }
+        }
+        done
+    }
+
     /// Sets the elements of a variable of bytes with one dimension, from `first` to the last one, from a source, which the commit reads
     /// twice. Nothing of it is kept in memory or in a temporary file.
     ///

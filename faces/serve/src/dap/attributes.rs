@@ -1,6 +1,6 @@
 //! Attributes: the DAS. It describes the whole data set, whichever part is requested.
 
-use super::names::{attribute_name, name_of};
+use super::names::{attribute_name, is_readable, name_of};
 use super::structure::type_name;
 use super::{Asked, no_type};
 use nc3z_format::NcType;
@@ -45,7 +45,7 @@ pub(crate) fn das(asked: &Asked) -> String {
         let _ = writeln!(out, "        String {LEFT_OUT} {};", texts.join(", "));
     }
     out.push_str("    }\n");
-    if let Some(record) = header.dimensions.iter().find(|d| d.is_record()) {
+    if let Some(record) = header.dimensions.iter().find(|d| d.is_record() && is_readable(&d.name)) {
         let name = quoted(name_of(&record.name).as_bytes());
         let _ = writeln!(out, "    DODS_EXTRA {{\n        String Unlimited_Dimension {name};\n    }}");
     }
@@ -63,11 +63,8 @@ fn write<'a>(
     for attribute in attributes {
         let ty = attribute_type(attribute);
         let misfit = of.filter(|variable| is_misfit(attribute, variable));
-        let is_named =
-            attribute.name.first().is_some_and(|first| first.is_ascii_alphanumeric() || *first == b'_');
         let why = match (ty, misfit) {
-            // With such a name, netCDF-C could not open the data set.
-            _ if !is_named => "netCDF-C cannot read its name by DAP2".to_owned(),
+            _ if !is_readable(&attribute.name) => "netCDF-C cannot read its name by DAP2".to_owned(),
             (Some(ty), None) => {
                 let (name, values) = (attribute_name(&attribute.name), values_of(attribute, usize::MAX));
                 // DAP2 has no attribute without values.

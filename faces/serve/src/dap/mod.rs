@@ -24,6 +24,7 @@ use crate::target::Face;
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use nc3z_format::{NcType, classic};
 use nc3z_reader::{Dataset, Variable};
 
 pub(crate) use constraint::projections;
@@ -45,17 +46,17 @@ impl Asked {
     }
 
     /// Orders the variables for clients of DAP2: those without elements come last, since netCDF-C fails to read the variable
-    /// behind one. Of a whole data set, variables that DAP2 has no type for are left out: a client that asks for the whole
-    /// structure at first could otherwise read none.
+    /// behind one. Of a whole data set, variables that DAP2 has no type for, or netCDF-C cannot name, are left out: a
+    /// client that asks for the whole structure at first could otherwise read none.
     fn fit(&mut self, is_whole: bool) {
         let Asked { dataset, projections, left_out, .. } = self;
         projections.retain(|projection| {
             let variable = &dataset.header().variables[projection.variable.index()];
-            let is_left_out = is_whole && structure::type_name(variable.ty).is_none();
-            if is_left_out {
-                left_out.push(format!("variable {}: {}", variable.name_lossy(), no_type(variable.ty)));
-            }
-            !is_left_out
+            let Some(why) = misfit(variable, &dataset.header().dimensions).filter(|_| is_whole) else {
+                return true;
+            };
+            left_out.push(format!("variable {}: {why}", variable.name_lossy()));
+            false
         });
         projections.sort_by_key(|projection| projection.slab.count.contains(&0));
     }
@@ -137,8 +138,23 @@ fn whole(text: String) -> Reply {
 }
 
 /// The reason why DAP2 cannot express something.
-fn no_type(ty: nc3z_format::NcType) -> String {
+fn no_type(ty: NcType) -> String {
     format!("DAP2 has no type {ty}")
+}
+
+/// Returns the reason why a variable is left out of a whole data set.
+fn misfit(variable: &classic::Variable, dimensions: &[classic::Dimension]) -> Option<String> {
+    if structure::type_name(variable.ty).is_none() {
+        return Some(no_type(variable.ty));
+    }
+    if !names::is_readable(&variable.name) {
+        return Some("netCDF-C cannot read its name by DAP2".to_owned());
+    }
+    // The last dimension of text is not sent.
+    let hidden = usize::from(variable.ty == NcType::Char);
+    let mut seen = variable.dimensions.iter().rev().skip(hidden).map(|d| &dimensions[d.index()]);
+    let unreadable = seen.find(|dimension| !names::is_readable(&dimension.name))?;
+    Some(format!("netCDF-C cannot read the name of its dimension {} by DAP2", unreadable.name_lossy()))
 }
 
 struct Framed {

@@ -17,6 +17,11 @@ pub(crate) fn name_of(bytes: &[u8]) -> String {
     percent_encode(bytes, PLAIN).to_string()
 }
 
+/// Returns whether netCDF-C can read a name. With an encoded first character it refuses the whole data set.
+pub(crate) fn is_readable(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(|first| first.is_ascii_alphanumeric() || *first == b'_')
+}
+
 /// Characters of names of attributes that are not encoded. Clients show encoded ones as they are sent, and netCDF-C reads no
 /// others.
 const PLAIN_IN_ATTRIBUTES: &AsciiSet =

@@ -51,6 +51,33 @@ fn narrow(lens: &[u64]) -> Result<Vec<usize>> {
     lens.map_err(|_| FormatError::invalid("an array of more elements than this machine can address").into())
 }
 
+/// Returns the lengths of the staged array, whose linear tiles are chunks of one axis.
+fn staged_shape(shape: &[u64], spec: &TileLayoutSpec) -> Result<Vec<usize>> {
+    match spec {
+        TileLayoutSpec::Linear(_) => narrow(&[nc3z_format::tile::element_count(shape)?]),
+        TileLayoutSpec::Chunked { .. } => narrow(shape),
+    }
+}
+
+fn chunk_of(spec: &TileLayoutSpec) -> Result<Vec<usize>> {
+    match spec {
+        TileLayoutSpec::Linear(len) => narrow(&[*len]),
+        TileLayoutSpec::Chunked { shape, .. } => narrow(shape),
+    }
+}
+
+/// Refuses lengths with more tiles than an edit can have. `present` are the lengths in the archive.
+pub(super) fn check_tiles(shape: &[u64], spec: &TileLayoutSpec, present: Option<&[u64]>) -> Result<()> {
+    let chunk = chunk_of(spec)?;
+    let mut tiles = 0;
+    if let Some(present) = present {
+        let lens = staged_shape(present, spec)?;
+        tiles = lens.iter().zip(&chunk).map(|(n, c)| n.div_ceil(*c)).product();
+    }
+    nc3z_staged::check_grid(&staged_shape(shape, spec)?, &chunk, tiles)?;
+    Ok(())
+}
+
 /// The action of a commit for a tile.
 pub(super) enum Fate {
     /// The tile is stored.
@@ -129,13 +156,18 @@ impl Cells {
         Ok(())
     }
 
+    /// Refuses lengths with more tiles than an edit can have.
+    pub(super) fn check_resize(&self, shape: &[u64]) -> Result<()> {
+        let wanted = staged_shape(shape, &self.spec)?;
+        each!(&self.elements, a => a.check_resize(&wanted)?);
+        Ok(())
+    }
+
     /// Changes the length of the first axis; new elements are the fill value.
     pub(super) fn set_len(&mut self, len: u64) -> Result<()> {
         let mut shape = self.shape.clone();
         shape[0] = len;
-        let wanted =
-            if self.is_linear() { vec![nc3z_format::tile::element_count(&shape)?] } else { shape.clone() };
-        let wanted = narrow(&wanted)?;
+        let wanted = staged_shape(&shape, &self.spec)?;
         each!(&mut self.elements, a => a.resize(&wanted)?);
         self.shape = shape;
         Ok(())
@@ -260,12 +292,7 @@ fn staged<const N: usize>(
     base: Option<(&Archive, ArrayId)>,
 ) -> Result<StagedArray<[u8; N]>> {
     let fill: [u8; N] = fill.try_into().expect("the caller has looked at its length");
-    let (shape, chunk) = match spec {
-        TileLayoutSpec::Linear(len) => {
-            (narrow(&[nc3z_format::tile::element_count(shape)?])?, narrow(&[*len])?)
-        }
-        TileLayoutSpec::Chunked { shape: chunk, .. } => (narrow(shape)?, narrow(chunk)?),
-    };
+    let (shape, chunk) = (staged_shape(shape, spec)?, chunk_of(spec)?);
     let Some((archive, array)) = base else { return Ok(StagedArray::full(shape, chunk, fill)?) };
     let grid: Vec<usize> = shape.iter().zip(&chunk).map(|(n, c)| n.div_ceil(*c)).collect();
     let tiles: usize = grid.iter().product();

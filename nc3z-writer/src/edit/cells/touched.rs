@@ -2,7 +2,7 @@
 
 use super::super::bands::Bands;
 use super::super::preview::Plan;
-use super::{Cells, Elements, Fate, narrow};
+use super::{Cells, Elements, Fate, staged_shape};
 use crate::error::Result;
 use nc3z_format::selection::{AnySelection, Placed};
 use nc3z_staged::{GetPlan, SetPlan, TileMap, Touched};
@@ -51,9 +51,8 @@ impl Cells {
 
     /// Plans another length of the first axis: edge tiles are filled up.
     pub(in super::super) fn plan_resize(&self, shape: &[u64]) -> Result<Plan> {
-        let wanted =
-            if self.is_linear() { vec![nc3z_format::tile::element_count(shape)?] } else { shape.to_vec() };
-        let wanted = narrow(&wanted)?;
+        self.check_resize(shape)?;
+        let wanted = staged_shape(shape, &self.spec)?;
         let (plan, before) = each!(&self.elements, a => (a.plan_resize(&wanted), a.slab_indices().clone()));
         let moved = |at: &Vec<usize>| {
             let after = &plan.changes.slab_indices;
