@@ -89,8 +89,11 @@ impl<W: Word> Chooser<'_, W> {
     /// than the best on one crop are not estimated on the others.
     pub(crate) fn estimates(&mut self, transforms: &[TransformPlan]) -> Result<Vec<Estimated>> {
         let axes = self.axes();
+        // Patterns of floats are large integers, because their exponents are: differences are always smaller.
+        let large = |t: &TransformPlan| self.ty.is_float() && matches!(t, TransformPlan::Ordered);
         let all = |t: &TransformPlan| {
             axes.iter()
+                .filter(|&&a| a != DeltaAxes::NONE || !large(t))
                 .map(|&a| (Bits::default(), self.plan(t.clone(), a, Coder::Planes)))
                 .collect::<Vec<_>>()
         };
