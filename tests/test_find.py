@@ -4,6 +4,7 @@ Files of which a catalogue does not know the answer are listed as unknown."""
 
 import json
 import os
+import tarfile
 import unittest
 
 import cftime
@@ -334,6 +335,57 @@ class Find(Case):
         self.ok(nc3z("attr", archive, "-a", "add_offset,kx,o,l,32768", "-a", "valid_range,kx,o,l,1,1000"))
         values = self.ok(nc3z("read", "--decode", archive, "kx")).stdout.decode().split()
         self.assertEqual([value.removesuffix(".0") for value in values], ["1", "101", "1000", "768", "_"])
+
+    def test_a_file_that_was_cut_short_is_unknown_where_values_are_missing(self):
+        """What it has is found; what it lacks may be anything. Statistics of what it has come with a warning."""
+        with self.file("whole.nc", "NETCDF3_CLASSIC") as d:
+            d.createDimension("lat", 10)
+            d.createDimension("time", None)
+            for name, dims, units in (("lat", ("lat",), "degrees_north"), ("lon", ("lat",), "degrees_east")):
+                d.createVariable(name, "f8", dims).units = units
+                d[name][:] = np.arange(10.0)
+            d.createVariable("time", "f8", ("time",)).units = "days since 2000-01-01"
+            v = d.createVariable("v", "f8", ("time", "lat"))
+            d["time"][:] = np.arange(100.0)
+            v[:] = np.arange(1000.0).reshape(100, 10)
+        data = self.dir / "data"
+        cut = data / "cut.nc"
+        # 88 bytes a record: 49 of 100 are whole.
+        cut.write_bytes((data / "whole.nc").read_bytes()[: -88 * 50 - 40])
+        archive = self.dir / "cut.nc.nc3z"
+        self.ok(nc3z("archive", cut, "-o", archive))
+        bundle, tape = self.dir / "b.bundle.nc3z", self.dir / "t.tar"
+        self.ok(nc3z("bundle", data, "-o", bundle, "--statistics"))
+        with tarfile.open(tape, "w") as t:
+            t.add(cut, "cut.nc")
+        catalog = self.dir / "s.catalog.nc3z"
+        warned = "warning: .*cut.nc.*variable `v`: the file holds "
+        self.assertRegex(self.ok(nc3z("catalog", data, archive, tape, "-o", catalog)).stderr, warned)
+        for given in (cut, archive, tape, data, bundle, catalog):
+            with self.subTest(given.name):
+                done = self.ok(nc3z("stats", given))
+                self.assertRegex(done.stderr, "warning: .*values are missing in " if given in (bundle, catalog) else warned)
+                if given == catalog:
+                    continue
+                whole = ["whole.nc"] if given in (data, bundle) else []
+                cuts = ["cut.nc.nc3z"] if given == archive else ["cut.nc"]
+                for words, why in ((["--time", "2000-03"], "time"), (["--where", "v > 700"], "values")):
+                    found, unknown = self.found(*words, given)
+                    self.assertEqual((found, unknown), (whole, dict.fromkeys(cuts, [why])), words)
+                for words in (["--time", "2000-01"], ["--where", "v < 100"], ["--box", "0,5,0,5"]):
+                    self.assertEqual(self.found(*words, given), (sorted(cuts + whole), {}), words)
+                # What does not depend on the missing values is still answered.
+                self.assertEqual(self.found("--box", "50,60,0,5", given), ([], {}))
+        found, unknown = self.found("--where", "v > 700", catalog)
+        self.assertEqual((found, sorted(unknown)), (["whole.nc"], ["cut.nc", "cut.nc.nc3z"]))
+        # Cut inside the longitudes: the place is unknown, the rest of the coordinates is not invented.
+        header = (data / "whole.nc").stat().st_size - 88 * 100 - 160
+        cut.write_bytes((data / "whole.nc").read_bytes()[: header + 80 + 24])
+        self.ok(nc3z("catalog", cut, "-o", catalog, "-f"))
+        for given in (cut, catalog):
+            self.assertEqual(self.found("--box", "8,9,0,5", given), ([], {"cut.nc": ["place"]}))
+            self.assertEqual(self.found("--box", "8,9,50,60", given), ([], {}))
+            self.assertEqual(self.found("--time", "2000-01", given), ([], {"cut.nc": ["time"]}))
 
 
 if __name__ == "__main__":

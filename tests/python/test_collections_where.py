@@ -127,6 +127,18 @@ def test_tiles_are_excluded_one_by_one(archives, monkeypatch):
     assert 0 < sum(read) <= 4 * 30 * max(1, int((wanted.tas > threshold).sum())) < wanted.tas.size
 
 
+def test_statistics_of_a_file_that_was_cut_short_exclude_nothing(archives):
+    """What it lacks may be anything: it is opened, and reading what it lacks is an error."""
+    from nc3z import _catalogs
+
+    cut = archives / "data" / "0.nc"
+    cut.write_bytes(cut.read_bytes()[: cut.stat().st_size // 2])
+    run("catalog", "data", "-o", "cut.catalog.nc3z", cwd=archives)
+    found = _catalogs.read(str(archives / "cut.catalog.nc3z"), ["tas"])
+    known = {os.path.basename(name): "tas" in file.tiles for name, file in found.items()}
+    assert known == {f"{n}.nc": n != 0 for n in range(8)}
+
+
 def test_excluded_files_are_dropped_without_being_opened(archives):
     wanted = oracle(sorted((archives / "data").glob("*.nc"))).load()
     threshold = float(np.nanmax(wanted.tas[:20])) + 0.5

@@ -263,7 +263,11 @@ fn described<T>(
     };
     let mut failed = |path: &Path, e| failures.report(path, &e);
     let members = crate::registry::open_options();
-    let options = IndexOptions { threads, open: &open, members: &members, monitor: &Interrupt };
+    // The statistics are those of the values that a file has.
+    let warn = |path: &Path, words: &str| {
+        note!("nc3z: warning: {}: {}", crate::cmd::shown(path), text::safe(words));
+    };
+    let options = IndexOptions { threads, open: &open, members: &members, warn: &warn, monitor: &Interrupt };
     run(&options, &mut failed)
 }
 
@@ -381,10 +385,10 @@ pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
 
 /// The numbers of files of which the catalogue does not know whether they have what is asked for.
 #[derive(Default)]
-struct Unknowns([u64; 3]);
+struct Unknowns([u64; 4]);
 
 impl Unknowns {
-    const KINDS: [Unknown; 3] = [Unknown::Place, Unknown::Time, Unknown::Changed];
+    const KINDS: [Unknown; 4] = [Unknown::Place, Unknown::Time, Unknown::Values, Unknown::Changed];
 
     fn add(&mut self, hit: &Hit) {
         let each = self.0.iter_mut().zip(Self::KINDS);
@@ -397,6 +401,7 @@ impl Unknowns {
             match kind {
                 Unknown::Place => note!("of {files} the place is unknown; they are listed, too"),
                 Unknown::Time => note!("of {files} the time is unknown; they are listed, too"),
+                Unknown::Values => note!("of {files} some values are missing; they are listed, too"),
                 Unknown::Changed => {
                     note!(
                         "{files} changed after the catalogue was made, and are listed, too; run `nc3z catalog` again"
@@ -434,6 +439,20 @@ pub(super) fn suggestion<'s>(name: &str, catalogs: impl Iterator<Item = &'s Cata
     let names: BTreeSet<&str> =
         catalogs.flat_map(|s| s.blocks().flat_map(|block| block.variables())).collect();
     suggest(name, names.into_iter().map(|name| text::safe(name).into()))
+}
+
+/// Warns of files that lacked values when they were described: the statistics are those of the others.
+pub(super) fn tell_cut(path: &Path, catalog: &Catalog) -> Result<()> {
+    let cut = catalog.cut_files().in_file(path)?;
+    if let Some(first) = cut.first() {
+        note!(
+            "nc3z: warning: {}: values are missing in {}, such as `{}`; the statistics are those of the values that are there",
+            crate::cmd::shown(path),
+            count(cut.len() as u64, "file"),
+            text::safe(first)
+        );
+    }
+    Ok(())
 }
 
 /// Reports which files changed after they were indexed.

@@ -3,12 +3,16 @@
 use super::{Input, stdin, url};
 use crate::args::{FragmentArgs, OpenArgs, RemoteArgs};
 use crate::output::message;
+use crate::output::table::count;
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z::Name;
 use nc3z::opener::{Elsewhere, Kind, LastBundle, Opener, WrongKind};
+use nc3z_collections::catalog::Catalog;
 use nc3z_collections::{Missing, Notes, Options};
+use nc3z_format::names;
 use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::{Archive, Dataset};
+use std::ffi::OsString;
 use std::fs::Metadata;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -193,6 +197,30 @@ pub(crate) fn refuse_bundle(path: &Path, args: &OpenArgs) -> Result<()> {
     let name = of(path)?;
     let wrong = opener(path, args).wrong_kind(Kind::Bundle, Kind::Archive, name.source(args)?, &name);
     Err(nc3z_reader::Error::other(wrong).into())
+}
+
+/// Refuses a variable that the table of a catalogue does not have: it would be one of the files. `as_stored` is the option of the
+/// command, which opens the table. None if the command has no such option.
+pub(crate) fn refuse_of_catalog(dataset: &Dataset, variable: &[u8], as_stored: Option<bool>) -> Result<()> {
+    let is_known = variable.is_empty() || dataset.header().variable(variable).is_some();
+    if is_known || as_stored == Some(true) || !Catalog::is_one(dataset) {
+        return Ok(());
+    }
+    let files = count(Catalog::from_dataset(dataset.clone())?.len() as u64, "file");
+    let table = as_stored.map_or("", |_| "; --as-stored opens its table");
+    bail!(
+        "it is a catalogue of {files}, and has none of their variables: `nc3z stats`, `nc3z list` and `nc3z find` answer from it{table}"
+    )
+}
+
+/// As [`refuse_of_catalog`], for variables in lists with commas.
+pub(crate) fn refuse_lists_of_catalog<'l>(
+    dataset: &Dataset,
+    lists: impl IntoIterator<Item = &'l OsString>,
+    as_stored: Option<bool>,
+) -> Result<()> {
+    let mut all = lists.into_iter().flat_map(|list| names::split(list.as_encoded_bytes(), b','));
+    all.try_for_each(|name| refuse_of_catalog(dataset, &names::unescape_bytes(name), as_stored))
 }
 
 /// Returns the kind of file that was opened as stored.

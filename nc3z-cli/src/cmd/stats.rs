@@ -1,6 +1,6 @@
 //! `nc3z stats`: statistics of variables, from a catalogue or from the values of files.
 
-use super::catalog::{of_inputs, suggestion, tell_changed};
+use super::catalog::{is_catalog, of_inputs, suggestion, tell_changed, tell_cut};
 use crate::args::StatsArgs;
 use crate::exit::Exit;
 use crate::output::message::InFileExt;
@@ -17,12 +17,16 @@ use std::io::Write;
 use std::path::Path;
 
 pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
-    if args.inputs.len() > 1 && args.inputs.iter().any(|path| super::catalog::is_catalog(path)) {
+    if args.inputs.len() > 1 && args.inputs.iter().any(|path| is_catalog(path)) {
         refuse!("a catalogue has statistics of its files: name it alone, or name files without catalogues");
     }
     let tables = (args.inputs.len() == 1).then_some(true);
     let (opened, worst) = of_inputs(&args.inputs, &args.tape, *args.threads, &args.open, tables)?;
     let Some((path, catalog)) = opened.first() else { return Ok(worst) };
+    // Files that were described just now have been reported one by one.
+    if catalog.is_bundle() || is_catalog(path) {
+        tell_cut(path, catalog)?;
+    }
     let done = super::with_threads(*args.threads, || match &args.along {
         Some(dimension) => along(args, path, catalog, dimension),
         None => whole(args, path, catalog),

@@ -100,6 +100,26 @@ pub(super) fn zip_entries(source: &SharedSource) -> Result<(Vec<String>, ZipArch
 /// Lists the members of a tar by reading all its headers once.
 pub(super) fn tar_entries(source: &SharedSource) -> io::Result<(Vec<String>, HashMap<String, Entry>)> {
     let mut archive = tar::Archive::new(Reader::new(source.clone(), MAX_NAME));
+    let mut last = None;
+    let listed = list_tar(&mut archive, &mut last);
+    let is_cut = listed.is_err() && archive.into_inner().is_past_end;
+    if is_cut { Err(cut_tar(source.len(), last)) } else { listed }
+}
+
+/// The error for a tar that ends before its last member does. `last` is the last member of which the header is there, with its end.
+fn cut_tar(len: u64, last: Option<(String, u64)>) -> io::Error {
+    let inside = last.filter(|(_, end)| *end > len);
+    let inside = inside.map(|(name, end)| format!(", inside `{name}`, which needs the bytes up to {end}"));
+    let words =
+        format!("the tar is cut short: it ends at byte {len}{}; copy it again", inside.unwrap_or_default());
+    io::Error::new(io::ErrorKind::UnexpectedEof, words)
+}
+
+/// Lists the members of a tar. `last` becomes the last file that was found, with the offset of its end.
+fn list_tar(
+    archive: &mut tar::Archive<Reader>,
+    last: &mut Option<(String, u64)>,
+) -> io::Result<(Vec<String>, HashMap<String, Entry>)> {
     let (mut names, mut entries) = (Vec::new(), HashMap::new());
     for entry in archive.entries_with_seek()? {
         let entry = entry?;
@@ -118,6 +138,7 @@ pub(super) fn tar_entries(source: &SharedSource) -> io::Result<(Vec<String>, Has
         if names.len() >= MAX_MEMBERS {
             return Err(io::Error::other("it has too many members"));
         }
+        *last = Some((name.clone(), place.offset.saturating_add(place.length)));
         // Of two members with the same name the last one counts, as when the tar is unpacked.
         if entries.insert(name.clone(), place).is_none() {
             names.push(name);
@@ -134,11 +155,13 @@ pub(super) struct Reader {
     /// whose length is given by the file.
     most: usize,
     stretch: usize,
+    /// True after a read at or beyond the end.
+    is_past_end: bool,
 }
 
 impl Reader {
     fn new(source: SharedSource, most: usize) -> Self {
-        Reader { source, at: 0, most, stretch: 0 }
+        Reader { source, at: 0, most, stretch: 0, is_past_end: false }
     }
 }
 
@@ -146,6 +169,12 @@ impl Read for Reader {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.source.len().saturating_sub(self.at)).unwrap_or(usize::MAX);
         let len = buf.len().min(left);
+        self.is_past_end = left == 0 && !buf.is_empty();
+        if self.at > self.source.len() {
+            let (end, at) = (self.source.len(), self.at);
+            let words = format!("it ends at byte {end}, before byte {at}, where more of it should be");
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, words));
+        }
         self.stretch = if buf.len() > TAR_HEADER { self.stretch.saturating_add(len) } else { 0 };
         if self.stretch > self.most {
             return Err(io::Error::other(format!("the name of a member has more than {} bytes", self.most)));

@@ -173,6 +173,17 @@ fn members_of_a_tar_are_read_in_place() {
         hurt[at] ^= 0x55;
         let _ = Bundle::open(source(hurt)).map(|b| b.len());
     }
+    // Headers are at 0, 512, 2048, 4608 and 8192; the data of the last member end at 12704.
+    for (at, said) in [
+        (600, ""),
+        (1500, "inside `sub/f1.nc`, which needs the bytes up to 2024"),
+        (2200, ""),
+        (12_000, "inside `sub/f4.nc`, which needs the bytes up to 12704"),
+    ] {
+        let e = Bundle::open(source(bytes[..at].to_vec())).err().unwrap().to_string();
+        assert!(e.contains(&format!("the tar is cut short: it ends at byte {at}")), "{e}");
+        assert!(e.contains(said) && e.ends_with("; copy it again"), "{e}");
+    }
 }
 
 /// More members than the short end record of a ZIP counts.

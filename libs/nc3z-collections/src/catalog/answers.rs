@@ -33,7 +33,8 @@ pub struct Row {
 pub struct Hit {
     /// The name of the file.
     pub file: String,
-    /// For each condition the numbers of the tiles with such values, and the number of all tiles. Empty for a file that changed.
+    /// For each condition the numbers of the tiles with such values, and the number of all tiles. No tiles where only values that
+    /// the file lacks may meet the condition. Empty for a file that changed.
     pub tiles: Vec<(Vec<usize>, usize)>,
     /// What the catalogue does not know of the file. Empty if the answer is known.
     pub unknown: Vec<Unknown>,
@@ -46,6 +47,8 @@ pub enum Unknown {
     Place,
     /// It has no times that are known.
     Time,
+    /// It lacks values of a variable that a condition is about: it was cut short.
+    Values,
     /// It changed after it was indexed.
     Changed,
 }
@@ -56,6 +59,7 @@ impl Unknown {
         match self {
             Unknown::Place => "place",
             Unknown::Time => "time",
+            Unknown::Values => "values",
             Unknown::Changed => "changed",
         }
     }
@@ -65,6 +69,7 @@ impl Unknown {
         match self {
             Unknown::Place => "its place is unknown",
             Unknown::Time => "its time is unknown",
+            Unknown::Values => "some of its values are missing",
             Unknown::Changed => "it changed after it was indexed",
         }
     }
@@ -188,13 +193,24 @@ fn hits(
     let mut each: Vec<Vec<(Vec<usize>, usize)>> = vec![Vec::new(); block.len()];
     for (number, condition) in conditions.iter().enumerate() {
         let Some(tiles) = block.tiles(condition.variable())? else { break };
-        for found in &tiles.found {
-            let rows = found.rows.clone().unwrap_or_default();
-            let own: Vec<usize> = condition.rows(&tiles, rows.clone()).map(|row| row - rows.start).collect();
+        let mut whole = None;
+        for (n, found) in tiles.found.iter().enumerate() {
             // A file that does not meet one of the conditions has none for the next ones.
-            if !own.is_empty() && each[found.member].len() == number {
-                each[found.member].push((own, found.tiles));
+            if each[found.member].len() != number {
+                continue;
             }
+            let Some(rows) = found.rows.clone() else { continue };
+            let own: Vec<usize> = condition.rows(&tiles, rows.clone()).map(|row| row - rows.start).collect();
+            if own.is_empty() {
+                // Values that the file lacks may meet the condition.
+                if whole.is_none() {
+                    whole = Some(block.are_whole(&tiles.found)?);
+                }
+                if whole.as_ref().is_some_and(|whole: &Vec<bool>| whole[n]) {
+                    continue;
+                }
+            }
+            each[found.member].push((own, found.tiles));
         }
     }
     let is_met = |tiles: &Vec<_>| tiles.len() == conditions.len();
@@ -209,7 +225,9 @@ fn hits(
             hits.push(Hit { file, tiles: Vec::new(), unknown: vec![Unknown::Changed] });
         } else if is_met(&tiles) && !fits.contains(&Fit::No) {
             let reasons = fits.into_iter().zip([Unknown::Place, Unknown::Time]);
-            let unknown = reasons.filter(|(fit, _)| *fit == Fit::Unknown).map(|(_, why)| why).collect();
+            let lacks = tiles.iter().any(|(own, _)| own.is_empty()).then_some(Unknown::Values);
+            let unknown =
+                reasons.filter(|(fit, _)| *fit == Fit::Unknown).map(|(_, why)| why).chain(lacks).collect();
             hits.push(Hit { file, tiles, unknown });
         }
     }

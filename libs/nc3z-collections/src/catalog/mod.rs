@@ -12,6 +12,7 @@ mod content;
 mod described;
 mod member;
 mod needs;
+mod presence;
 mod read;
 mod recall;
 mod scan;

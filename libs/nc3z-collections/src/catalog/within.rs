@@ -2,6 +2,7 @@
 
 use super::answers::parsed;
 use super::member::CoordinateValues;
+use super::presence::Presence;
 use super::read::{Block, Tiles};
 use super::table::wrong;
 use crate::error::Result;
@@ -37,10 +38,6 @@ pub(super) enum Fit {
 }
 
 impl Fit {
-    fn new(fits: bool) -> Self {
-        if fits { Fit::Yes } else { Fit::No }
-    }
-
     /// The fit of a file with two coordinates of a kind: one that fits is enough, and one whose values are not known may fit.
     fn or(self, other: Fit) -> Self {
         match (self, other) {
@@ -144,6 +141,7 @@ pub(super) fn within(
     let coordinates = if periods.is_some() { block.coordinates()? } else { Vec::new() };
     // Latitudes, longitudes, times of each file; None before the first coordinate of the kind.
     let mut fits: Vec<[Option<Fit>; 3]> = vec![[None; 3]; block.len()];
+    let mut presence = Presence::new(block)?;
     for name in block.variables().filter(|name| wanted.contains(*name)) {
         let Some(tiles) = block.tiles(name)? else { continue };
         for found in &tiles.found {
@@ -151,11 +149,15 @@ pub(super) fn within(
             let header = headers.get(number).ok_or_else(|| wrong("a header is not there"))?;
             let Some(meaning) = meanings[number].get(&found.variable) else { continue };
             let rows = found.rows.clone().unwrap_or_default();
-            // A coordinate without elements has no place.
+            let is_whole = presence.is_whole(&headers, &heads[found.member], found.variable);
             let fit = |ends: Option<(f64, f64)>, fits: &dyn Fn((f64, f64)) -> bool| match ends {
+                Some(ends) if fits(ends) => Fit::Yes,
+                // Values that the file lacks may fit.
+                _ if !is_whole => Fit::Unknown,
+                Some(_) => Fit::No,
+                // A coordinate without elements has no place.
                 None if found.rows.is_some() && rows.is_empty() => Fit::No,
                 None => Fit::Unknown,
-                Some(ends) => Fit::new(fits(ends)),
             };
             let mut put = |kind: usize, fit: Fit| {
                 let known = &mut fits[found.member][kind];

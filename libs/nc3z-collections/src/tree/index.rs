@@ -81,6 +81,8 @@ pub struct IndexOptions<'a, E> {
     pub open: &'a (dyn Fn(&Path) -> Result<Dataset, E> + Sync),
     /// Options for files in bundles.
     pub members: &'a OpenOptions,
+    /// Receives the serious warnings of each file, such as that it was cut short, in the order of the files.
+    pub warn: &'a (dyn Fn(&Path, &str) + Sync),
     /// Hears of the bytes of the catalogue, and may cancel.
     pub monitor: &'a dyn Monitor,
 }
@@ -173,9 +175,10 @@ fn describe_all<E: From<Error> + Send>(
         }
         describe(input, options.open, options.members, is_known)
     };
-    in_order(inputs, options.threads, look, |input, member| {
-        match member {
-            Ok(member) => {
+    in_order(inputs, options.threads, look, |input, found| {
+        match found {
+            Ok((member, warnings)) => {
+                warnings.iter().for_each(|warning| (options.warn)(&input.path, warning));
                 done.files += 1;
                 done.original_len = done.original_len.saturating_add(member.head.len);
                 push(member).map_err(Error::from)?;
@@ -187,12 +190,15 @@ fn describe_all<E: From<Error> + Send>(
     Ok((!options.monitor.is_cancelled()).then_some(done))
 }
 
+/// The description of a file, and its serious warnings.
+type Described = (Member, Vec<String>);
+
 fn describe<E: From<Error>>(
     input: &IndexInput,
     open: &(dyn Fn(&Path) -> Result<Dataset, E> + Sync),
     members: &OpenOptions,
     is_known: &dyn Fn(&Place) -> bool,
-) -> Result<Member, E> {
+) -> Result<Described, E> {
     let Some((bundle, member)) = &input.member else {
         let stamp = Stamp::new(&input.path);
         let dataset = open(&input.path)?;
@@ -212,10 +218,10 @@ fn describe<E: From<Error>>(
 
 /// The description of a file that did not change while it was read.
 fn unchanged(
-    found: crate::tree::Result<Member>,
+    found: crate::tree::Result<Described>,
     path: &Path,
     stamp: Option<Stamp>,
-) -> crate::tree::Result<Member> {
+) -> crate::tree::Result<Described> {
     if Stamp::new(path) != stamp {
         let e = crate::Error::refused("the file changed while it was read");
         return Err(ErrorKind::Aggregate(e.advised(Advice::MakeCatalogue)).into());
@@ -264,7 +270,7 @@ fn of_member(
     member: &str,
     options: &OpenOptions,
     is_known: &dyn Fn(&Place) -> bool,
-) -> crate::tree::Result<Member> {
+) -> crate::tree::Result<Described> {
     let missing = || ErrorKind::Aggregate(crate::Error::Refused("it is not there".to_owned()));
     let source = bundle.member(member).map_err(ErrorKind::Aggregate)?.ok_or_else(missing)?;
     let place = bundle.place(member).map_err(ErrorKind::Aggregate)?.ok_or_else(missing)?;
@@ -288,8 +294,13 @@ fn of_member(
     scanned(&input.name, &dataset, at)
 }
 
-fn scanned(name: &str, dataset: &Dataset, at: Location<'_>) -> crate::tree::Result<Member> {
-    Ok(scan(name, dataset, at).map_err(ErrorKind::Aggregate)?)
+fn scanned(name: &str, dataset: &Dataset, at: Location<'_>) -> crate::tree::Result<Described> {
+    let member = scan(name, dataset, at).map_err(ErrorKind::Aggregate)?;
+    // An aggregation is not a file, and its layout is made up.
+    let is_file = dataset.archive().is_some() || dataset.classic().is_some();
+    let warnings = dataset.layout().warnings.iter().filter(|warning| is_file && warning.is_serious());
+    let warnings = warnings.map(|warning| warning.words(dataset.header())).collect();
+    Ok((member, warnings))
 }
 
 #[cfg(test)]
@@ -308,7 +319,8 @@ mod tests {
         let open = |path: &Path| Ok::<_, Error>(Dataset::open(path, &options)?);
         let mut failures = Vec::new();
         let mut failed = |path: &Path, _: Error| failures.push(path.file_name().unwrap().to_owned());
-        let how = IndexOptions { threads: 2, open: &open, members: &options, monitor: &() };
+        let warn = |_: &Path, _: &str| {};
+        let how = IndexOptions { threads: 2, open: &open, members: &options, warn: &warn, monitor: &() };
         let done = write(&inputs, &mut out, &how, &mut failed).unwrap().unwrap();
         assert_eq!(done.files, 2);
         assert_eq!(failures, ["bad_version.nc"]);

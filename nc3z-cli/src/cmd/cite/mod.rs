@@ -145,6 +145,7 @@ fn with_proof(
     variables: std::ffi::OsString,
     output: &Path,
 ) -> Result<(String, Vec<String>)> {
+    named::refuse_lists_of_catalog(dataset, [&variables], None)?;
     let slice = slice::planned(args, dataset, variables, output)?;
     let mut proof = make(dataset, tree, slice.parts(), slice.form() == SliceForm::Classic)?;
     let name = output.file_name().unwrap_or(output.as_os_str()).to_string_lossy().into_owned();

@@ -35,6 +35,8 @@ fn dump(args: &DumpArgs) -> Result<Exit> {
         out.flush()?;
         return Ok(Exit::Done);
     }
+    let as_stored = args.open.fragments.as_stored;
+    named::refuse_lists_of_catalog(&dataset, &args.variables, Some(as_stored))?;
     let named = noted(|_| named_variables(&args.variables, header))?;
     let style = style(args);
     let mut cdl = Cdl::new(header, dataset.records(), &style);

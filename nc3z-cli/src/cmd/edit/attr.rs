@@ -2,11 +2,13 @@
 
 use super::{commit, open};
 use crate::args::{AttrArgs, RenameArgs};
+use crate::cmd::named::refuse_of_catalog;
 use crate::exit::Exit;
 use crate::names::unescape;
 use crate::output::table::count;
 use crate::output::text;
 use anyhow::{Context, Result};
+use nc3z_reader::Dataset;
 use nc3z_writer::edit::Edit;
 use nc3z_writer::edit::parse::attributes::{self, NoAttribute};
 
@@ -59,6 +61,10 @@ fn tell_fill_changes(edit: &mut Edit, args: &AttrArgs) -> Result<()> {
 pub(crate) fn rename(args: &RenameArgs) -> Result<Exit> {
     let mut edit = open(&args.archive, &args.edit)?;
     let mut edits = || -> Result<()> {
+        let dataset = Dataset::from(edit.archive().clone());
+        for (old, _) in &args.variable {
+            refuse_of_catalog(&dataset, unescape(old).as_bytes(), None)?;
+        }
         // Attributes first: they are named with the variables' old names.
         for (old, new) in &args.attribute {
             attributes::rename(&mut edit, old, new)?;

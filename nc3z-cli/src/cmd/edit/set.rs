@@ -21,6 +21,7 @@ pub(crate) fn set(args: &SetArgs) -> Result<Exit> {
     let mut staged = || -> Result<bool> {
         let dataset = Dataset::from(edit.archive().clone());
         let name = alone(&dataset, &args.variable);
+        named::refuse_of_catalog(&dataset, name.as_bytes(), None)?;
         let variable = dataset.variable(&name)?;
         if args.selection.region.is_some() {
             bail!("--box may select cells that are not a box of indices; give ranges of dimensions with -d");

@@ -34,7 +34,9 @@ pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
     }
     super::outputs::check(args.output.as_deref(), args.out.parents)?;
     let open = || super::cite::open_verified(&args.file, &args.root, &args.open);
-    let (dataset, variable, selection) = select_in(&args.file, &open, &args.variable, &args.selection)?;
+    let as_stored = args.open.fragments.as_stored;
+    let (dataset, variable, selection) =
+        select_in(&args.file, &open, &args.variable, &args.selection, as_stored)?;
     let output = args.output.as_deref().filter(|o| *o != Path::new("-"));
     let bytes = selection.elements().saturating_mul(variable.ty().size() as u64);
     let done = super::with_threads_for(bytes, *args.threads, || {
@@ -129,7 +131,8 @@ pub(super) fn select(
     args: &SelectionArgs,
     open: &OpenArgs,
 ) -> Result<(Dataset, Variable, Selection)> {
-    select_in(path, &|| named::of(path)?.open_dataset(open), name, args)
+    let as_stored = open.fragments.as_stored;
+    select_in(path, &|| named::of(path)?.open_dataset(open), name, args, as_stored)
 }
 
 /// The selection of a variable.
@@ -151,12 +154,15 @@ fn select_in(
     open: &dyn Fn() -> Result<Dataset>,
     name: &str,
     args: &SelectionArgs,
+    as_stored: bool,
 ) -> Result<(Dataset, Variable, Selection)> {
     // The cache size in the environment must be valid: the library would ignore an invalid one.
     budget_from_env().map_err(|e| anyhow!(e))?;
     let found = || -> Result<_> {
         let dataset = open()?;
-        let variable = dataset.variable(&alone(&dataset, name))?;
+        let name = alone(&dataset, name);
+        named::refuse_of_catalog(&dataset, name.as_bytes(), Some(as_stored))?;
+        let variable = dataset.variable(&name)?;
         let selection = selection::of(&dataset, &variable, args)?;
         for (slab, _) in selection.slabs() {
             variable.plan(&slab)?;

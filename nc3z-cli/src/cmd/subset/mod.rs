@@ -31,6 +31,8 @@ pub(crate) fn run(args: &SubsetArgs) -> Result<Exit> {
 
 fn subset(args: &SubsetArgs) -> Result<()> {
     let dataset = super::cite::open_verified(&args.file, &args.root, &args.open)?;
+    let lists = args.names.iter().chain(&args.variables);
+    super::named::refuse_lists_of_catalog(&dataset, lists, Some(args.open.fragments.as_stored))?;
     let mut contents = noted(|notes| Contents::new(&dataset, &request_of(args), notes))?;
     contents.check_present()?;
     if !args.no_history {
