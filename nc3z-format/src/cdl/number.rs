@@ -66,13 +66,18 @@ fn rounded(x: f64, digits: u32) -> Option<(u64, i32)> {
     let mut exponent = ((biased - 1023) * 1233) >> 12;
     for _ in 0..3 {
         let scale = i32::try_from(digits).ok()? - 1 - exponent;
-        // 53 bits and a power of at most 74 bits.
-        let power = (scale.unsigned_abs() <= 22).then(|| 10_u128.pow(scale.unsigned_abs()))?;
+        // 53 bits and a power of at most 74 bits. Whole numbers of at most 128 bits are divided by a power of at most 127 bits.
+        let is_whole = (0..=75).contains(&binary);
+        let most = if is_whole && scale < 0 { 38 } else { 22 };
+        let power = (scale.unsigned_abs() <= most).then(|| 10_u128.pow(scale.unsigned_abs()))?;
         let (whole, rest, half) = if scale >= 0 && binary < 0 {
             let shift = Some(binary.unsigned_abs()).filter(|shift| *shift < 128)?;
             let scaled = mantissa * power;
             (scaled >> shift, scaled & ((1 << shift) - 1), 1 << (shift - 1))
-        } else if scale < 0 && binary <= 0 {
+        } else if scale < 0 && is_whole {
+            let value = mantissa << binary;
+            (value / power, value % power, power / 2)
+        } else if scale < 0 && binary < 0 {
             let divisor = power << Some(binary.unsigned_abs()).filter(|shift| *shift <= 53)?;
             (mantissa / divisor, mantissa % divisor, divisor / 2)
         } else {

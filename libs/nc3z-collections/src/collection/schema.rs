@@ -134,9 +134,6 @@ impl Member {
     }
 }
 
-/// Values of at most this many bytes are not shared: they are usually those of one file, such as its time.
-const SINGLE: usize = 16;
-
 /// Makes the files of a collection. They share headers and coordinates. Any number of threads may scan at once.
 #[derive(Debug, Default)]
 pub struct Scan {
@@ -163,9 +160,6 @@ impl Scan {
     }
 
     fn shared(&self, values: Vec<u8>) -> Arc<[u8]> {
-        if values.len() <= SINGLE {
-            return values.into();
-        }
         let mut known = self.known();
         if let Some(found) = known.values.get(&values[..]) {
             return Arc::clone(found);
