@@ -57,6 +57,9 @@ pub struct Collected {
     pub stored_len: (u64, u64),
 }
 
+/// The bytes of an archive in the short form at most, as writers make it (`spec/archive.md`, section 12).
+const MAX_COPIED: usize = 32 << 10;
+
 /// Writes the versions `keep` and the newest version of the archive at `input` to a new archive at `output`.
 /// Without `output`, the new archive replaces `input`. With [`WriterOptions::with_dry_run`] the new archive
 /// is written, measured and deleted.
@@ -118,15 +121,17 @@ pub(super) fn collect(
     let parity_before = crate::parity::share_of(&newest);
     let target = old.target(options)?;
     let mut place: Option<InPlace> = None;
-    if newest.is_short() {
-        // It has one version, which is copied: its long form would be longer.
-        let len = usize::try_from(newest.stored_len()).expect("at most some ten KiB");
+    // An archive in the short form has one version, which is copied: its long form would be longer. A longer file has foreign bytes
+    // behind the archive, which are not copied.
+    let is_copied = newest.is_short() && newest.stored_len() <= MAX_COPIED as u64;
+    if is_copied {
+        let len = usize::try_from(newest.stored_len()).unwrap_or(MAX_COPIED);
         target.medium().write_at(0, &source.read_at(0, len)?)?;
         let copy = InPlace::open(target.temporary_path(), &options.open_options())?;
         copy.archive().check_original(monitor)?;
         place = Some(copy);
     }
-    for &number in kept.iter().filter(|_| !newest.is_short()) {
+    for &number in kept.iter().filter(|_| !is_copied) {
         let archive = open(Some(VersionName::Number(number)))?;
         if archive.trailer().required & REQUIRED_LOST != 0 {
             let what = "a version whose tiles are lost";

@@ -7,7 +7,7 @@ use crate::error::Result;
 use nc3z_format::classic::{Header, Layout, VarLayout};
 use std::collections::HashMap;
 
-/// Finds out of the files of a block which of their variables are whole.
+/// Which variables of the files of a block are whole.
 pub(super) struct Presence {
     /// The number of bytes of each header.
     header_lens: Vec<u64>,

@@ -77,7 +77,7 @@ fn missing(variable: &Header) -> Result<&[u8]> {
     match own {
         Some(value) => Ok(value),
         None if matches!(variable.ty, NcType::Byte | NcType::UByte) => Err(Error::invalid(format!(
-            "`{}` is of type {} and has no `_FillValue` and no `missing_value`, so `{FILL}` is no value of it; give a number, or set the attribute first",
+            "`{}` is of type {} and has no `_FillValue` and no `missing_value`, so `{FILL}` does not stand for a value; give a number, or set the attribute first",
             variable.name_lossy(),
             variable.ty
         ))),
