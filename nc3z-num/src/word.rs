@@ -113,9 +113,13 @@ macro_rules! word {
             const BITS: u32 = <$u>::BITS;
             const BYTES: usize = $bytes;
             #[inline]
+            #[expect(
+                clippy::allow_attributes,
+                reason = "one macro for four widths, of which one keeps all bits"
+            )]
+            #[allow(clippy::cast_possible_truncation, reason = "documented: the low bits")]
             fn from_u64(x: u64) -> Self {
-                let b = x.to_le_bytes();
-                Self::from_le_bytes(std::array::from_fn(|i| b[i]))
+                x as $u
             }
             #[inline]
             fn to_u64(self) -> u64 {

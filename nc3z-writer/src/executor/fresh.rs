@@ -30,8 +30,8 @@ fn batch_len(options: &WriterOptions) -> u64 {
 struct FreshTiles<'a> {
     classic: &'a ClassicFile,
     plans: &'a Plans,
-    /// Blocks that are written after the containers, in sources that are in memory.
-    blocks: Vec<EncodedTile>,
+    /// Blocks that wait until the containers are written. `None`: blocks are written at once.
+    blocks: Option<Vec<EncodedTile>>,
 }
 
 /// Writes all tiles of the source.
@@ -52,34 +52,43 @@ pub(crate) fn write_tiles<W: Write>(
             writer.put_definition(v, 0, &encode_dictionary(dictionary, ty)?)?;
         }
     }
-    let encoder = FreshTiles { classic, plans, blocks: Vec::new() };
-    let mut executor = Executor::new(encoder, batch_len(options), monitor);
+    let executor = |blocks| Executor::new(FreshTiles { classic, plans, blocks }, batch_len(options), monitor);
     if let Some(held) = &plans.held {
-        for raw in held.all() {
-            executor.push(Cow::Borrowed(raw), raw.bytes.len() as u64, writer)?;
-        }
-        let FreshTiles { mut blocks, .. } = executor.finish(writer)?;
+        // Containers are written before blocks. A tile that can only become a block is encoded after them, so that
+        // few blocks wait in memory.
+        let is_later = |raw: &&RawTile| {
+            let large = arrays.get(raw.array).is_some_and(|info| info.total_bytes() > SMALL_LEN);
+            large && plans.by_array[&raw.array].makes_a_block_of(raw.bytes.len())
+        };
+        let (later, first): (Vec<_>, Vec<_>) = held.all().iter().partition(is_later);
+        let mut before = executor(Some(Vec::new()));
+        first.into_iter().try_for_each(|raw| push(&mut before, Cow::Borrowed(raw), writer))?;
+        let mut blocks = before.finish(writer)?.blocks.unwrap_or_default();
         writer.close_containers()?;
         blocks.sort_by_key(|tile| arrays.get(tile.array).map_or(0, |info| info.total_bytes().min(SMALL_LEN)));
-        return blocks.into_iter().try_for_each(|tile| writer.put(tile));
+        blocks.into_iter().try_for_each(|tile| writer.put(tile))?;
+        let mut after = executor(None);
+        later.into_iter().try_for_each(|raw| push(&mut after, Cow::Borrowed(raw), writer))?;
+        return after.flush(writer);
     }
+    let mut executor = executor(None);
     let first = first_arrays(classic, arrays);
-    for_each_of(classic, arrays, &first, &mut |raw| push(&mut executor, raw, writer))?;
+    for_each_of(classic, arrays, &first, &mut |raw| push(&mut executor, Cow::Owned(raw), writer))?;
     executor.flush(writer)?;
     writer.close_containers()?;
     for_each_tile(classic, arrays, options.memory, &mut |raw| {
-        if first.contains(&raw.array) { Ok(()) } else { push(&mut executor, raw, writer) }
+        if first.contains(&raw.array) { Ok(()) } else { push(&mut executor, Cow::Owned(raw), writer) }
     })?;
     executor.flush(writer)
 }
 
-fn push<W: Write>(
-    executor: &mut Executor<'_, FreshTiles<'_>>,
-    raw: RawTile,
+fn push<'a, W: Write>(
+    executor: &mut Executor<'_, FreshTiles<'a>>,
+    raw: Cow<'a, RawTile>,
     writer: &mut GenerationWriter<'_, W>,
 ) -> Result<()> {
     let len = raw.bytes.len() as u64;
-    executor.push(Cow::Owned(raw), len, writer)
+    executor.push(raw, len, writer)
 }
 
 impl<'a> Encode for FreshTiles<'a> {
@@ -94,13 +103,13 @@ impl<'a> Encode for FreshTiles<'a> {
     }
 
     fn write<W: Write>(&mut self, tile: EncodedTile, writer: &mut GenerationWriter<'_, W>) -> Result<()> {
-        // Blocks are kept until the containers of small tiles are written: the whole source is in memory, and
-        // blocks are smaller.
-        if self.plans.held.is_some() && matches!(tile.form, Form::Block { .. }) {
-            self.blocks.push(tile);
-            return Ok(());
+        match &mut self.blocks {
+            Some(blocks) if matches!(tile.form, Form::Block { .. }) => {
+                blocks.push(tile);
+                Ok(())
+            }
+            _ => writer.put(tile),
         }
-        writer.put(tile)
     }
 }
 

@@ -7,6 +7,7 @@ use super::probe::packed_below;
 use super::text::Raised;
 use crate::encode::MadeTile;
 use crate::error::Result;
+use crate::options::PACK_LEN;
 use crate::tiles::HeldTiles;
 use nc3z_format::archive::{ArrayId, Role};
 use nc3z_format::array_table::Arrays;
@@ -103,6 +104,12 @@ impl ArrayPlan {
     /// The plan of the numeric codec, if the array's tiles use it.
     pub(crate) fn numeric(&self) -> Option<&EncodePlan> {
         self.tiles.first().and_then(|t| t.num.as_ref())
+    }
+
+    /// True if a tile of `len` bytes that is not constant becomes a block of its own, whatever its bytes are.
+    pub(crate) fn makes_a_block_of(&self, len: usize) -> bool {
+        let refers = self.tiles.first().is_some_and(|way| way.against.is_some());
+        !refers && self.container.is_none() && (self.as_it_is || len as u64 > PACK_LEN)
     }
 
     /// The tile that a tile is coded against, if the plan has a reference.

@@ -151,7 +151,8 @@ impl Plans {
                 by_array.entry(arrays.variable(var).id).and_modify(|plan| plan.made = Made::default());
             }
             arrays = partition.arrays(classic)?;
-            if held.is_some() {
+            // The tiles of the first reading are freed before the second.
+            if held.take().is_some() {
                 held = HeldTiles::read(classic, &arrays, options.memory)?;
             }
         }
