@@ -76,6 +76,17 @@ fn pattern<W: Word, const DIVIDED: bool>(k: f64, l: ScaleOffset) -> W {
 
 /// 1.5 · 2^52: adding an integer of magnitude below 2^51 to its bits adds the same integer to its value.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
+/// Numbers below this magnitude, 2^51, are rounded by adding [`MAGIC`].
+pub(crate) const NEAR: f64 = 2_251_799_813_685_248.0;
+
+/// Returns the integer that is nearest to `x`, ties to even, as a signed word, if `x` is below [`NEAR`]; otherwise any
+/// word. Vector instructions do the same, unlike for a conversion that saturates.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
+pub(crate) fn nearest<W: Word>(x: f64) -> W {
+    W::from_u64((x + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits()))
+}
+
 /// The number of 64-bit integers that are checked together.
 const AT_ONCE: usize = 128;
 

@@ -3,7 +3,7 @@
 use super::bits::put_varint;
 use super::exceptions::Exceptions;
 use crate::encode::Runs;
-use crate::scale_offset::{ScaleOffset, Segments, point};
+use crate::scale_offset::{NEAR, ScaleOffset, Segments, nearest, point};
 use crate::transform::ord;
 use crate::word::Word;
 use multiversion::multiversion;
@@ -42,7 +42,8 @@ pub(crate) fn is_met<W: Word>(patterns: &[W], l: ScaleOffset, missed: usize) -> 
     }
 }
 
-/// Computes `k` of each pattern and whether it reproduces the pattern; returns the number of reproduced patterns.
+/// Computes `k` of each pattern and whether it reproduces the pattern; returns the number of reproduced patterns. `k` of
+/// other patterns may be any word.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn fit_as<W: Word, const DIVIDED: bool>(
     patterns: &[W],
@@ -54,13 +55,24 @@ fn fit_as<W: Word, const DIVIDED: bool>(
     // A product instead of a quotient: near an integer both round to it, and elsewhere neither hits.
     let frequency = l.frequency();
     for ((p, k), h) in patterns.chunks(128).zip(k.chunks_mut(128)).zip(hit.chunks_mut(128)) {
-        let mut count = 0u8;
+        let (mut count, mut far) = (0u8, false);
         for ((&p, k), h) in p.iter().zip(k.iter_mut()).zip(h.iter_mut()) {
-            let ratio = ((p.float_value() - l.off) * frequency).round_ties_even();
-            *k = W::signed_from_f64(ratio);
-            let good = u8::from(point::<W, DIVIDED>(*k, l) == p && ratio.abs() <= MOST);
+            let ratio = (p.float_value() - l.off) * frequency;
+            *k = nearest(ratio);
+            let good = u8::from(point::<W, DIVIDED>(*k, l) == p && ratio.abs() < NEAR);
             *h = good;
             count += good;
+            far |= ratio.abs() >= NEAR && ratio.abs() <= MOST;
+        }
+        // Only words of 64 bits hold such integers.
+        if far && W::BITS == 64 {
+            count = 0;
+            for ((&p, k), h) in p.iter().zip(k.iter_mut()).zip(h.iter_mut()) {
+                let ratio = ((p.float_value() - l.off) * frequency).round_ties_even();
+                *k = W::signed_from_f64(ratio);
+                *h = u8::from(point::<W, DIVIDED>(*k, l) == p && ratio.abs() <= MOST);
+                count += *h;
+            }
         }
         hits += usize::from(count);
     }
@@ -160,5 +172,31 @@ impl Segments {
             out.extend_from_slice(&l.off.to_le_bytes());
             out.extend_from_slice(&l.step.to_le_bytes());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Around 2^51 two ways of rounding meet; from 2^53 on, not every integer is a binary64.
+    #[test]
+    fn multiples_of_all_sizes_are_reproduced() {
+        let l = ScaleOffset { off: 0.0, step: 1.0 };
+        let (mut k, mut hit) = ([0; 200], [0; 200]);
+        for first in [1u64, 1 << 50, (1 << 51) - 100, 1 << 52, (1 << 53) - 199] {
+            let integers: Vec<u64> = (first..first + 200).collect();
+            #[expect(clippy::cast_precision_loss, reason = "at most 2^53")]
+            let patterns: Vec<u64> = integers.iter().map(|&k| (k as f64).to_bits()).collect();
+            assert_eq!(fit(&patterns, l, &mut k, &mut hit), 200, "{first}");
+            assert_eq!(k[..], integers);
+            let opposite: Vec<u64> = patterns.iter().map(|p| p ^ 1 << 63).collect();
+            assert_eq!(fit(&opposite, l, &mut k, &mut hit), 200, "-{first}");
+            assert!(k.iter().zip(&integers).all(|(k, i)| k.wrapping_add(*i) == 0));
+        }
+        let too_large = [9_007_199_254_740_994.0f64, 1e300, f64::NAN, f64::INFINITY].map(f64::to_bits);
+        assert_eq!(fit(&too_large, l, &mut k[..4], &mut hit[..4]), 0);
+        let no_numbers = [f32::NAN, f32::INFINITY, -1e30, 0.5].map(f32::to_bits);
+        assert_eq!(fit(&no_numbers, l, &mut [0; 4], &mut [0; 4]), 0);
     }
 }

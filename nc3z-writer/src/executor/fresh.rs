@@ -18,12 +18,18 @@ use std::io::Write;
 /// Raw bytes of a batch for each thread: enough to share evenly, and few enough that memory is reused while it is
 /// in the cache.
 const BATCH_LEN: u64 = 4 << 20;
+/// [`BATCH_LEN`] for a single thread, which shares with no other.
+const BATCH_LEN_ALONE: u64 = 1 << 20;
 
 /// Returns the bytes of raw tiles in one batch. With the open tiles of record variables and the encoded bytes, they
 /// stay within the budget.
 fn batch_len(options: &WriterOptions) -> u64 {
-    let threads = rayon::current_num_threads() as u64;
-    (options.memory.saturating_sub(RECORD_TILES_LEN) / 4).min(threads * BATCH_LEN).max(BATCH_LEN)
+    match rayon::current_num_threads() as u64 {
+        1 => BATCH_LEN_ALONE,
+        threads => {
+            (options.memory.saturating_sub(RECORD_TILES_LEN) / 4).clamp(BATCH_LEN, threads * BATCH_LEN)
+        }
+    }
 }
 
 /// Encodes tiles by the plans of their arrays.

@@ -4,7 +4,8 @@
 //! Numbers go to the numeric codec, whose own chooser ranks plans by size; text and bytes to zstd.
 
 use super::cost::Stored;
-use super::numeric::{Found, Ranked, Trial, numeric_plans, total, trials};
+use super::numeric::{Found, Ranked, Trial, numeric_plans, total, total_of, trials};
+use super::policy::LEVELS_GAIN;
 use super::probe::packed_below;
 use super::text::{level_of, text_plan};
 use super::{ArrayPlan, Fallback, Policy, Subject, TileChain};
@@ -92,7 +93,7 @@ pub(crate) fn plan_array(
     let sampled = subject.sampled_len();
     let mut percent = policy.estimate_percent;
     if percent.is_some() {
-        if recurs(subject, least, scratch)? {
+        if recurs(subject, &tiles[0], least, scratch)? {
             tiles.append(&mut ways);
             // A table of values would be stored beside tiles that do not use it.
             tiles.retain(|way| way.num.as_ref().is_none_or(|plan| plan.dictionary().is_none()));
@@ -143,23 +144,32 @@ fn by_plane(plan: Option<&EncodePlan>, subject: &Subject<'_>) -> Option<EncodePl
     Some(EncodePlan { transform: TransformPlan::ScaleOffsetPerPlane, ..plan.clone() })
 }
 
-/// True if zstd's quickest level makes a tile smaller than the samples promise: its elements recur at a distance that the
-/// samples do not have.
-fn recurs(subject: &Subject<'_>, least: Stored, scratch: &mut CodecScratch) -> Result<bool> {
+/// True if the array's elements recur at a distance that the samples do not have: zstd's quickest level makes a tile
+/// smaller than the samples promise, and nearly as small as the best plan makes it.
+fn recurs(
+    subject: &Subject<'_>,
+    best: &TileChain,
+    least: Stored,
+    scratch: &mut CodecScratch,
+) -> Result<bool> {
     let sampled = subject.sampled_len();
     if subject.info.total_bytes() <= sampled {
         return Ok(false);
     }
-    let mut found = Ok(None);
+    let mut found = Ok(false);
     (subject.scan)(&mut |piece| {
         // A value for the padding of chunks may precede the elements.
         let is_value = piece.len() <= subject.info.ty.size();
         if !is_value {
-            found = packed_below(piece, 1, least.scaled(piece.len() as u64, sampled), scratch);
+            let promised = least.scaled(piece.len() as u64, sampled);
+            found = packed_below(piece, 1, promised, scratch).and_then(|packed| {
+                let Some(packed) = packed else { return Ok(false) };
+                Ok(packed <= total_of(best, subject, std::iter::once(piece), scratch)?.percent(LEVELS_GAIN))
+            });
         }
         is_value
     })?;
-    Ok(found?.is_some())
+    found
 }
 
 /// The plan for a requested chain: nothing is tried. The chain also encodes short tiles, which then share
