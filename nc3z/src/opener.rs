@@ -508,7 +508,7 @@ impl Opener {
     pub fn present_at(&self, dataset: Dataset, place: &FragmentBase, name: &str) -> Result<Dataset> {
         let Some(options) = self.fragments.clone() else { return Ok(dataset) };
         let opener = Opener { access: Access::Direct, ..self.clone() };
-        let open = move |url: &str| opener.object(url).map_err(|e| e.with_causes());
+        let open = move |url: &str| opener.object(url);
         Ok(place.present(dataset, name, Arc::new(open), options)?)
     }
 

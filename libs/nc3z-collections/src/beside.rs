@@ -9,7 +9,7 @@ use nc3z_writer::Advice;
 use std::sync::Arc;
 
 /// Opens a URL, or returns the reason why it cannot.
-pub type OpenUrl = Arc<dyn Fn(&str) -> Result<SharedSource, String> + Send + Sync>;
+pub type OpenUrl = Arc<dyn Fn(&str) -> nc3z_reader::Result<SharedSource> + Send + Sync>;
 
 /// Opens fragments by URL.
 pub struct Urls {
@@ -65,9 +65,16 @@ impl OpenFragment for Urls {
             format!("{host}/{name}")
         };
         // As on disk, the file may have been archived after the aggregation was made.
-        let archived = || (self.open)(&format!("{url}.nc3z"));
-        let opened = (self.open)(&url).or_else(|what| archived().map_err(|_| what));
-        opened.map(Some).map_err(|what| wrong(&what))
+        let is_absent = |e: &nc3z_reader::Error| e.code() == "input.missing";
+        let opened = (self.open)(&url).or_else(|e| match (self.open)(&format!("{url}.nc3z")) {
+            // It is not known whether there is an archive.
+            Err(other) if is_absent(&e) && !is_absent(&other) => Err(other),
+            archived => archived.map_err(|_| e),
+        });
+        opened.map(Some).map_err(|e| match e.with_causes() {
+            what if is_absent(&e) => Error::Absent { file: uri.to_owned(), what },
+            what => wrong(&what),
+        })
     }
 }
 
@@ -123,7 +130,7 @@ mod tests {
     fn a_file_that_was_archived_later_is_found() {
         let open: OpenUrl = Arc::new(|url| match url {
             "https://host/a.nc.nc3z" => Ok(Arc::new(MemorySource::new(vec![1]))),
-            _ => Err(format!("{url} is not there")),
+            _ => Err(nc3z_reader::Error::other(format!("{url} is not there"))),
         });
         let urls = Urls::beside(Some("https://host/agg.nc"), false, open);
         assert!(urls.open_fragment("a.nc").unwrap().is_some());

@@ -309,7 +309,7 @@ fn in_range(e: &StoreError, range: &Range<u64>) -> io::Error {
     if kind == io::ErrorKind::PermissionDenied {
         let code = status.map_or_else(String::new, |status| format!(" ({status})"));
         let refused = format!(
-            "bytes {}: the server refuses access{code}. Credentials are given by the URL (https://USER:PASSWORD@HOST/), by the settings \
+            "bytes {}: the server refuses access{code}. Credentials are given in the URL before the host (USER:PASSWORD@HOST), by the settings \
              `bearer_token=WORD` and `header.NAME=VALUE`, by NC3Z_HTTP_HEADERS, or by the environment variables of the store",
             words(range)
         );

@@ -1,6 +1,6 @@
 //! Arguments of `diff`.
 
-use super::{JsonArgs, ThreadsArgs};
+use super::{JsonArgs, OpenArgs, ThreadsArgs};
 use clap::Args;
 use nc3z_look::selection::{BoxArg, DimArg};
 use std::path::PathBuf;
@@ -51,6 +51,8 @@ pub(crate) struct DiffArgs {
     pub(crate) json: JsonArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadsArgs,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
 }
 
 /// Parses a tolerance.

@@ -1,6 +1,6 @@
 //! Arguments of `estimate`.
 
-use super::{JsonArgs, OfflineArgs, PresetArg, parse_size, parse_threads};
+use super::{JsonArgs, OfflineArgs, PresetArg, RemoteArgs, parse_size, parse_threads};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -30,4 +30,6 @@ pub(crate) struct EstimateArgs {
     /// Number of threads for measuring, and for which times are estimated; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
 }

@@ -1,6 +1,6 @@
 //! Arguments of `commit`, `log`, `tag` and `revert`.
 
-use super::{JsonArgs, ThreadsArgs, parse_size};
+use super::{JsonArgs, RemoteArgs, ThreadsArgs, parse_size};
 use clap::Args;
 use nc3z_reader::VersionName;
 use std::path::PathBuf;
@@ -87,6 +87,8 @@ pub(crate) struct LogArgs {
     pub(crate) oneline: bool,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
 }
 
 /// Arguments of `tag`.

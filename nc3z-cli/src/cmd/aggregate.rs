@@ -16,7 +16,7 @@ use nc3z_collections::build::{Identity, Input, Made, Rules, Tolerance, aggregate
 use nc3z_collections::tree::offline::is_netcdf_name;
 use nc3z_collections::tree::specification;
 use nc3z_collections::{Convention, OpenUrl, Options, Urls, open};
-use nc3z_writer::{AtomicFile, CommitNote, WriterOptions, commit_file};
+use nc3z_writer::{AtomicFile, CommitNote, WriterOptions, commit_file, lock_file};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write;
@@ -35,11 +35,16 @@ pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
         super::outputs::prepare_new(&args.output, args.out.force || args.append || args.check)?;
     }
     let files = files(args)?;
+    // Of two runs that add files at the same time, the later one would undo what the other has done.
+    let is_changed = args.append && !args.check && args.output.exists();
+    let held = is_changed.then(|| locked(&args.output)).transpose()?;
     let has_urls = *args.threads == 0 && files.iter().any(|file| super::url::of(&file.path).is_some());
     let threads = if has_urls { super::url::REQUESTS } else { *args.threads };
     let made = super::with_threads(threads, || put_together(args, files))??;
     if !args.check {
         if args.append && super::open_input(&args.output, &OpenArgs::default())?.archive().is_some() {
+            // A commit takes the lock itself.
+            drop(held);
             commit(args, &made)?;
         } else {
             // The old aggregation was read. It is replaced when the new one is complete.
@@ -60,6 +65,14 @@ pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
         tell(args, &made);
     }
     Ok(Exit::Done)
+}
+
+/// Opens the previous aggregation, and keeps other processes from changing it as long as the handle is open.
+fn locked(output: &Path) -> Result<File> {
+    let file = File::options().read(true).write(true).open(output);
+    let file = file.with_context(|| format!("open `{}`", output.display()))?;
+    lock_file(&file, output)?;
+    Ok(file)
 }
 
 /// Writes the aggregation to a new file.
@@ -95,7 +108,7 @@ fn put_together(args: &AggregateArgs, files: Vec<Input>) -> Result<Made> {
     let mut options = Options::default();
     (options.open, options.outside) = (open_args.options(), true);
     let opener = super::named::opener(Path::new(""), &open_args);
-    let object: OpenUrl = Arc::new(move |url| opener.object(url).map_err(|e| e.with_causes()));
+    let object: OpenUrl = Arc::new(move |url| opener.object(url));
     options.opener = Some(Arc::new(Urls::beside(None, true, object)));
     let existing = if args.append {
         if !args.output.exists() {

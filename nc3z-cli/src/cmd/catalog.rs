@@ -336,7 +336,10 @@ pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
     let (opened, worst) =
         of_inputs(&inputs, &args.tape, *args.threads, &args.open, Some(!conditions.is_empty()))?;
     with_threads(*args.threads, || -> Result<()> {
-        check_variables(conditions, &opened)?;
+        // A file that could not be read may have them.
+        if worst == Exit::Done {
+            check_variables(conditions, &opened)?;
+        }
         for (path, catalog) in &opened {
             let found = catalog::find(catalog, &question, &|name, head| has_changed(path, name, head))
                 .in_file(path)?;

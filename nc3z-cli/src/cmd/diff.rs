@@ -44,7 +44,7 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
     {
         after = before.clone().with_requested(Some(version.parse()?));
     }
-    let (a, b) = (open(&before, &args.before)?, open(&after, &args.after)?);
+    let (a, b) = (open(&before, &args.before, &args.open)?, open(&after, &args.after, &args.open)?);
     let same_archive = a.archive().is_some()
         && b.archive().is_some()
         && std::fs::metadata(before.without_version())
@@ -86,6 +86,6 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
     Ok(if equal { Exit::Done } else { Exit::Failed })
 }
 
-fn open(named: &Name, path: &Path) -> Result<Dataset> {
-    named.open_dataset(&OpenArgs::default()).in_file(path)
+fn open(named: &Name, path: &Path, args: &OpenArgs) -> Result<Dataset> {
+    named.open_dataset(args).in_file(path)
 }

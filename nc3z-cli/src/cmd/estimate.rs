@@ -4,7 +4,7 @@ use super::failures::Failures;
 use super::offline::without_recalls;
 use super::targets::{list, looks_classic};
 use super::tree::{self, Other};
-use crate::args::{EstimateArgs, OpenArgs, PresetArg, RemoteArgs};
+use crate::args::{EstimateArgs, OpenArgs, PresetArg};
 use crate::exit::{Exit, of_error};
 use crate::output::failure::Failure;
 use crate::output::progress::Progress;
@@ -31,7 +31,8 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
         // For a tree, `max` would take longer than archiving it with the default preset.
         presets.extend((!args.recursive).then_some(Preset::Max));
     }
-    super::url::check_credentials(&args.files, &RemoteArgs::default())?;
+    super::url::check_credentials(&args.files, &args.remote)?;
+    let open = OpenArgs { remote: args.remote.clone(), ..OpenArgs::default() };
     let mut listed = list(&args.files, args.recursive, &looks_classic)?;
     listed.files = without_recalls(listed.files, std::path::PathBuf::as_path, &args.tape)?;
     let mut worst = Failures::new(&listed.failures).worst();
@@ -45,7 +46,7 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
         for path in &files {
             let name = crate::cmd::shown(path);
             progress.advance(1);
-            match one(path, &presets, args.sample) {
+            match one(path, &open, &presets, args.sample) {
                 Ok((header, found)) => {
                     sums.add(&found);
                     if *args.json {
@@ -112,8 +113,8 @@ impl Monitor for Quiet {
     }
 }
 
-fn one(path: &Path, presets: &[Preset], sample: u64) -> Result<(Header, Estimate)> {
-    let dataset = super::open_input(path, &OpenArgs::default())?;
+fn one(path: &Path, open: &OpenArgs, presets: &[Preset], sample: u64) -> Result<(Header, Estimate)> {
+    let dataset = super::open_input(path, open)?;
     let Some(classic) = dataset.classic() else {
         let (original, stored) =
             (dataset.original_len(), dataset.archive().map_or(0, nc3z_reader::Archive::stored_len));

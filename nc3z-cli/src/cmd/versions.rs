@@ -121,7 +121,8 @@ pub(super) fn tell(path: &Path, done: &CommitReport, dry_run: bool) {
 /// Lists the versions, newest first.
 pub(crate) fn log(args: &LogArgs) -> Result<Exit> {
     let read = || -> Result<_> {
-        let archive = named::of(&args.archive)?.open_archive(&OpenArgs::default())?;
+        let open = OpenArgs { remote: args.remote.clone(), ..OpenArgs::default() };
+        let archive = named::of(&args.archive)?.open_archive(&open)?;
         let versions = archive.versions(args.number.unwrap_or(u64::MAX))?;
         let tags = archive.tags()?;
         Ok((versions, tags))

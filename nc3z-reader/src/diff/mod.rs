@@ -310,8 +310,8 @@ fn is_same_bytes(a: &Dataset, b: &Dataset, monitor: &dyn Monitor) -> Result<bool
             return Err(Error::interrupted());
         }
         let n = usize::try_from((len - at).min(WINDOW)).expect("at most 4 MiB");
-        a.read_bytes(at, &mut x[..n])?;
-        b.read_bytes(at, &mut y[..n])?;
+        a.read_bytes(at, &mut x[..n]).map_err(|e| e.needed_by(values::FILES[0]))?;
+        b.read_bytes(at, &mut y[..n]).map_err(|e| e.needed_by(values::FILES[1]))?;
         if x[..n] != y[..n] {
             return Ok(false);
         }

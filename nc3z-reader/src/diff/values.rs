@@ -11,6 +11,9 @@ use nc3z_format::decode_value::{Decoding, Number};
 use nc3z_format::tile::TileLayout;
 use nc3z_format::{Hyperslab, NcType};
 
+/// The names of the files in errors.
+pub(super) const FILES: [&str; 2] = ["first file", "second file"];
+
 /// Elements that are compared at a time.
 const WINDOW: u64 = 1 << 19;
 
@@ -89,7 +92,7 @@ pub(super) fn compare(
         if known.as_ref().is_some_and(|known| known.is_equal(&start, elements)) {
             continue;
         }
-        let (a, b) = (v.read_bytes(&slab)?, w.read_bytes(&slab)?);
+        let (a, b) = (read(v, &slab, FILES[0])?, read(w, &slab, FILES[1])?);
         if v.ty() == w.ty() && a == b {
             continue;
         }
@@ -104,6 +107,11 @@ pub(super) fn compare(
         }
     }
     Ok(found)
+}
+
+/// Reads a part of a variable. An error says which file is damaged.
+fn read(v: &Variable, slab: &Hyperslab, file: &str) -> Result<Vec<u8>> {
+    v.read_bytes(slab).map_err(|e| e.needed_by(file))
 }
 
 /// The parts of two variables to compare, if these are not compared as a whole.
@@ -154,7 +162,7 @@ fn compare_parts(
                 let start: Vec<u64> = (0..start.len()).map(at).collect();
                 Hyperslab::new(start, slab.count.clone(), whole.stride.clone())
             };
-            let (a, b) = (v.read_bytes(&inside(before)?)?, w.read_bytes(&inside(after)?)?);
+            let (a, b) = (read(v, &inside(before)?, FILES[0])?, read(w, &inside(after)?, FILES[1])?);
             let elements: u64 = slab.count.iter().product();
             found.compared += elements;
             monitor.advance(elements * n as u64);
@@ -277,7 +285,9 @@ impl<'a> Judge<'a> {
             Some(distance) => {
                 let largest = a.real().abs().max(b.real().abs());
                 let within = self.options.abs.is_some_and(|most| distance <= most);
-                (within, self.options.rel.is_some_and(|most| distance <= most * largest))
+                // No share of an infinite value is a distance to another one.
+                let share = self.options.rel.filter(|_| distance.is_finite());
+                (within, share.is_some_and(|most| distance <= most * largest))
             }
         };
         !(is_near || is_alike)

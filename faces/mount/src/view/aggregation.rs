@@ -101,9 +101,9 @@ impl View {
         // Clients must not make the server send requests: only a server that was named to it has fragments with URLs.
         let open: OpenUrl = Arc::new(move |url| {
             if is_server {
-                opener.object(url).map_err(|e| e.with_causes())
+                opener.object(url)
             } else {
-                Err("it is on another server".to_owned())
+                Err(nc3z_reader::Error::other("it is on another server"))
             }
         });
         let mut of_fragments = Options::default();

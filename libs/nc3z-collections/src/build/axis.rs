@@ -94,10 +94,25 @@ pub(super) fn join(
     let values = converted(files, &coordinates)?;
     let narrow = coordinates.iter().any(|c| c.ty == NcType::Float);
     let is_time = first_coordinate.attribute("units").is_some_and(|u| TimeUnit::is_time(&u));
+    // Neighbours in one file are not the same, such as northings in metres, which are floats.
+    let steps = values.iter().flat_map(|v| v.values.windows(2).map(|pair| pair[1] - pair[0]));
+    let most = steps.fold(f64::INFINITY, f64::min) / 4.0;
     let near = |a: f64, b: f64| {
         let epsilon = if narrow && !is_time { f64::from(f32::EPSILON) } else { f64::EPSILON };
-        (a - b).abs() <= tolerance.absolute + (4.0 * epsilon + tolerance.relative) * a.abs().max(b.abs())
+        let size = a.abs().max(b.abs());
+        let rounding = (4.0 * epsilon * size).min(most);
+        (a - b).abs() <= rounding + tolerance.absolute + tolerance.relative * size
     };
+    let narrower =
+        |v: &Converted| v.values.windows(2).find(|pair| near(pair[0], pair[1])).map(<[f64]>::to_vec);
+    if let Some((n, pair)) = values.iter().enumerate().find_map(|(n, v)| Some((n, narrower(v)?))) {
+        let (a, b) = (show(first_coordinate, pair[0]), show(first_coordinate, pair[1]));
+        let what = format!(
+            "two values of `{}` in `{}` are equal within the tolerance: {a} and {b}; make it smaller",
+            first.name, files[n]
+        );
+        return Err(Error::refused(what));
+    }
     let all = union(&values, near);
     let show = |x: f64| show(first_coordinate, x);
     let mut places = Vec::with_capacity(values.len());

@@ -188,5 +188,5 @@ fn conform(v: &Variable, master: &MasterArray) -> Result<Conform, String> {
             .map_err(|e| e.to_string())?,
         _ => nc3z_format::units::Conversion::IDENTITY,
     };
-    Conform::new(v.header(), master.ty, &master.fill, unit)
+    Conform::new(v.header(), master.ty, &master.fill, unit, &master.limits)
 }

@@ -5,7 +5,7 @@ use super::join::{Group, Making};
 use super::scan::{Array, MAX_STATIC, unshared};
 use super::stored::STORED;
 use crate::error::{Error, Result};
-use crate::write::NewVariable;
+use crate::write::{NewVariable, attribute};
 use nc3z_format::NcType;
 
 /// Stores an array in the aggregation if it is the same in all files and has no joined dimension.
@@ -27,6 +27,8 @@ pub(super) fn constant(group: &Group<'_>, making: &mut Making<'_>) -> Result<()>
     let mut attributes = unshared(&first.attributes);
     if first.raw.is_none() {
         attributes.retain(|a| !STORED.iter().any(|n| n.as_bytes() == a.name));
+        // Missing values are written as the default fill value, which not every reader knows.
+        attributes.push(attribute("_FillValue", ty, ty.default_fill().to_vec()));
     }
     making.out.own.variables.push(NewVariable { name, ty, dimensions, attributes, values });
     Ok(())
@@ -64,6 +66,7 @@ fn read_whole(m: &Array, rules: &Rules) -> Result<Vec<u8>> {
         NcType::Double,
         fill,
         nc3z_format::units::Conversion::IDENTITY,
+        &[],
     )
     .map_err(|what| Error::fragment(m.id.file(), what))?;
     conform.apply(bytes).map_err(|(_, what)| Error::fragment(m.id.file(), what))

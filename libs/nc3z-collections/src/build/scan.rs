@@ -1,9 +1,10 @@
 //! Scans one file: its arrays, each with the coordinates of its axes. Only headers and coordinates are read.
 
+use super::stored::STORED;
 use crate::error::{Error, Result};
 use crate::file::as_aggregation;
 use crate::fragments::fingerprint;
-use crate::master::conform::{doubles, packing, text};
+use crate::master::conform::{doubles, inexact, packing, text};
 use nc3z_format::NcType;
 use nc3z_format::classic::Attribute;
 use nc3z_format::decode_value::{Decoding, Shown};
@@ -286,10 +287,12 @@ pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str, fingerprints: bool)
             out.arrays.push(array);
             continue;
         }
-        if !array.helper && v.ty() != NcType::Char {
+        let number = scalar(&v, array.helper).map_err(in_file)?;
+        // A number that no double equals is kept. Files cannot be joined by it.
+        if !array.helper && v.ty() != NcType::Char && inexact(v.ty(), &number.values).is_none() {
             out.loose.push(Arc::new(coordinate(dataset, &v).map_err(in_file)?));
         }
-        out.scalars.push(scalar(&v, array.helper).map_err(in_file)?);
+        out.scalars.push(number);
         out.points.push(array);
     }
     // Most files have one array, and a list that grows has room for four.
@@ -358,26 +361,27 @@ pub(super) fn coordinate(dataset: &Dataset, v: &Variable) -> nc3z_reader::Result
         b.shape().len() == v.shape().len() + 1 && b.shape().starts_with(v.shape()) && b.ty() != NcType::Char
     });
     let bounds = bounds.map(|b| {
+        let (ty, attributes) = unpacked_form(&b);
         Ok::<_, nc3z_reader::Error>(Box::new(Bounds {
             climatology,
             name: b.name().into_owned(),
-            ty: b.ty(),
+            ty,
             vertices: b.shape().last().copied().unwrap_or(0),
             values: unpacked(&b)?,
-            attributes: shared(b.attributes()),
+            attributes,
         }))
     });
+    let (ty, attributes) = unpacked_form(v);
+    let form = CoordinateForm { name: v.name().into_owned(), ty, attributes };
+    Ok(Coordinate { form: Arc::new(form), values, bounds: bounds.transpose()? })
+}
+
+/// Returns type and attributes of the unpacked values of a coordinate or of its bounds.
+fn unpacked_form(v: &Variable) -> (NcType, Attributes) {
     let packed = packing(v.header()).ok().flatten().is_some();
     let mut attributes = shared(v.attributes());
-    attributes.retain(|a| {
-        !packed || !["scale_factor", "add_offset", "_FillValue"].iter().any(|n| n.as_bytes() == a.name)
-    });
-    let form = CoordinateForm {
-        name: v.name().into_owned(),
-        ty: if packed { NcType::Double } else { v.ty() },
-        attributes,
-    };
-    Ok(Coordinate { form: Arc::new(form), values, bounds: bounds.transpose()? })
+    attributes.retain(|a| !packed || !STORED.iter().any(|n| n.as_bytes() == a.name));
+    (if packed { NcType::Double } else { v.ty() }, attributes)
 }
 
 /// Reads the values of a coordinate or of its bounds.
@@ -389,7 +393,14 @@ fn unpacked(v: &Variable) -> nc3z_reader::Result<Vec<f64>> {
     }
     let bytes = v.read_bytes(&v.all())?;
     let decoding = Decoding::without_bounds(v.header());
-    Ok(if decoding.is_packed() { decoding.numbers(&bytes) } else { doubles(v.ty(), &bytes) })
+    if decoding.is_packed() {
+        return Ok(decoding.numbers(&bytes));
+    }
+    if let Some(what) = inexact(v.ty(), &bytes) {
+        let what = format!("the coordinate `{}`: {what}, and files are joined by doubles", v.name());
+        return Err(nc3z_format::Error::invalid(what).into());
+    }
+    Ok(doubles(v.ty(), &bytes))
 }
 
 fn scalar(v: &Variable, helper: bool) -> nc3z_reader::Result<Scalar> {

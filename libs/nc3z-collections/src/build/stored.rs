@@ -1,6 +1,7 @@
 //! Type, attributes and fill value of a joined variable.
 
 use super::join::{Group, own_text};
+use super::scan::Array;
 use super::{Report, attributes};
 use crate::master::conform::text;
 use crate::write::attribute;
@@ -35,6 +36,18 @@ pub(super) fn stored_form(group: &Group<'_>, report: &mut Report) -> (NcType, Ve
     if converted && (is_time || !ty.is_float()) && ty != NcType::Char {
         ty = NcType::Double;
     }
+    // Single bytes have no default fill value: each of them may be data. A short has room for one beside them.
+    let names_fill =
+        |m: &&Array| m.attributes.iter().any(|a| a.name == b"_FillValue" || a.name == b"missing_value");
+    let is_byte = matches!(ty, NcType::Byte | NcType::UByte);
+    let limits = |m: &Array| {
+        m.attributes.iter().filter(|a| a.name.starts_with(b"valid_")).cloned().collect::<Vec<_>>()
+    };
+    let bare = is_byte && members.iter().all(|m| !names_fill(m) && limits(m) == limits(first));
+    let alike = |m: &&Array| names_fill(m) && m.raw == Some(ty) && m.fill == first.fill;
+    if is_byte && !bare && !members.iter().all(alike) {
+        ty = NcType::Short;
+    }
     let lists: Vec<&[Arc<Attribute>]> = members.iter().map(|m| &m.attributes[..]).collect();
     let (mut attributes, dropped) = attributes::common(&lists);
     let plain = members.iter().all(|m| m.raw == Some(ty)) && !converted;
@@ -62,9 +75,9 @@ pub(super) fn stored_form(group: &Group<'_>, report: &mut Report) -> (NcType, Ve
             dropped.join(", ")
         ));
     }
-    if ty != NcType::Char {
-        // The fill value that all members have, otherwise the default of the type. It is always written, so
-        // that no reader has to know the default.
+    if ty != NcType::Char && !bare {
+        // The fill value that all members have, otherwise the default of the type. It is written, so that no reader has to know the
+        // default.
         let same = members.iter().all(|m| m.raw == Some(ty) && m.fill == first.fill);
         let fill = if same { first.fill.clone() } else { ty.default_fill().to_vec() };
         attributes.push(attribute("_FillValue", ty, fill));

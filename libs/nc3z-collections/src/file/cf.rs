@@ -154,7 +154,8 @@ fn unique(master: &crate::master::MasterArray, v: &Variable) -> Result<Vec<Optio
         return Err(wrong(format!("its shape {:?} is more than is read", v.shape())));
     }
     let bytes = v.read_bytes(&v.all())?;
-    let conform = Conform::new(v.header(), master.ty, &master.fill, Conversion::IDENTITY).map_err(wrong)?;
+    let conform = Conform::new(v.header(), master.ty, &master.fill, Conversion::IDENTITY, &master.limits)
+        .map_err(wrong)?;
     let values = conform.apply(bytes).map_err(|(_, what)| wrong(what))?;
     let size = master.ty.size();
     Ok(values.chunks_exact(size).map(|item| (item != master.fill).then(|| item.to_vec())).collect())

@@ -17,7 +17,7 @@ pub use source::Aggregation;
 use crate::error::{Error, Result};
 use crate::fragments::{Fragments, Options};
 use crate::master::MasterArray;
-use crate::master::conform::text;
+use crate::master::conform::{limits, text};
 use nc3z_format::classic::{Header, VarId, Variable};
 use nc3z_reader::Dataset;
 use std::collections::{BTreeMap, BTreeSet};
@@ -158,6 +158,7 @@ fn master_of(
         name,
         ty: variable.ty(),
         fill: fill_of(variable.header()),
+        limits: limits(variable.header()),
         units: attribute("units"),
         calendar: attribute("calendar"),
         dimensions,

@@ -7,6 +7,7 @@ use crate::error::Error;
 use nc3z_reader::platform::path_of;
 use nc3z_writer::Advice;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Bytes that a URI cannot contain, or that readers do not accept. Blanks are not encoded: readers do not
@@ -61,8 +62,19 @@ pub(super) fn resolve(uri: &str, base: Option<&Path>, outside: bool) -> Result<P
         }
         None => return Err(wrong("a relative name, and the aggregation has no directory")),
     };
-    let paths = names.iter().map(|name| base.join(name));
-    let Some(found) = paths.into_iter().find_map(|path| path.canonicalize().ok()) else {
+    let mut found = None;
+    for path in names.iter().map(|name| base.join(name)) {
+        match path.canonicalize() {
+            Ok(path) => {
+                found = Some(path);
+                break;
+            }
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+            // It may be there: in a directory without permission, or on a file system that does not answer.
+            Err(e) => return Err(wrong(&format!("file `{}`: {e}", path.display()))),
+        }
+    }
+    let Some(found) = found else {
         let place = base.join(&names[0]);
         return Err(Refused::Absent(Error::fragment(
             uri,

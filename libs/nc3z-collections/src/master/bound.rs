@@ -81,7 +81,8 @@ impl Bound {
             }
             _ => units::Conversion::IDENTITY,
         };
-        let conform = Conform::new(variable.header(), master.ty, &master.fill, unit).map_err(wrong)?;
+        let conform =
+            Conform::new(variable.header(), master.ty, &master.fill, unit, &master.limits).map_err(wrong)?;
         Ok(Bound { variable, file, axes, conform })
     }
 

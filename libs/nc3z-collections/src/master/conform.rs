@@ -15,6 +15,8 @@ pub(crate) struct Conform {
     decoding: Decoding,
     units: Units,
     fill: Vec<u8>,
+    /// True where the master does not have the limits of valid values that the variable has.
+    has_own_limits: bool,
 }
 
 /// The units of conformed values.
@@ -53,21 +55,30 @@ impl Default for Units {
 
 impl Conform {
     /// Makes the conversion from a variable, as described in its header, to type, units and fill value of the
-    /// master.
+    /// master, which has these limits of valid values.
     ///
     /// # Errors
     /// A conversion between text and numbers; packing attributes that are not numbers.
-    pub(crate) fn new(from: &Variable, to: NcType, fill: &[u8], unit: Conversion) -> Result<Self, String> {
+    pub(crate) fn new(
+        from: &Variable,
+        to: NcType,
+        fill: &[u8],
+        unit: Conversion,
+        limits: &[Attribute],
+    ) -> Result<Self, String> {
         if (from.ty == NcType::Char) != (to == NcType::Char) {
             return Err(format!("it has type {}, and the aggregation has type {to}", from.ty));
         }
         packing(from)?;
-        Ok(Conform::from_decoding(Decoding::without_bounds(from), to, fill.to_vec(), Units::By(unit)))
+        let conform =
+            Conform::from_decoding(Decoding::without_bounds(from), to, fill.to_vec(), Units::By(unit));
+        let own = self::limits(from);
+        Ok(Conform { has_own_limits: !own.is_empty() && own != limits, ..conform })
     }
 
     /// Makes the conversion from decoded numbers.
     pub(crate) fn from_decoding(decoding: Decoding, to: NcType, fill: Vec<u8>, units: Units) -> Self {
-        Conform { from: decoding.ty(), to, decoding, units, fill }
+        Conform { from: decoding.ty(), to, decoding, units, fill, has_own_limits: false }
     }
 
     /// Returns whether bytes are unchanged.
@@ -77,6 +88,7 @@ impl Conform {
             && !self.decoding.is_packed()
             && self.units == Units::default()
             && self.decoding.is_only_fill(&self.fill)
+            && !self.has_own_limits
     }
 
     /// Converts values to the master's type. An error has the number of the value, and the reason.
@@ -129,6 +141,12 @@ impl Conform {
     }
 }
 
+/// The attributes that limit the valid values of a variable.
+pub(crate) fn limits(v: &Variable) -> Vec<Attribute> {
+    let names = [&b"valid_min"[..], b"valid_max", b"valid_range"];
+    names.iter().filter_map(|name| v.attribute(name)).cloned().collect()
+}
+
 /// Returns `scale_factor` and `add_offset` of a variable. None where they change nothing.
 ///
 /// # Errors
@@ -152,6 +170,12 @@ pub(crate) fn text(a: &Attribute) -> String {
 /// The elements of a variable as doubles.
 pub(crate) fn doubles(ty: NcType, bytes: &[u8]) -> Vec<f64> {
     bytes.chunks_exact(ty.size()).map(|item| Number::for_type(ty, item).real()).collect()
+}
+
+/// Returns why an element has no equal double: it is an integer of 64 bits with more digits than a double has.
+pub(crate) fn inexact(ty: NcType, bytes: &[u8]) -> Option<String> {
+    let mut each = bytes.chunks_exact(ty.size()).map(|item| Number::for_type(ty, item));
+    each.find_map(|n| exact(n, n.real(), NcType::Double).err())
 }
 
 /// Appends a number as big-endian bytes of a type that can hold it. A fraction is an error for an integer
@@ -216,7 +240,9 @@ fn whole(value: Number, ty: NcType) -> Result<i128, String> {
         Number::Real(x) => x,
     };
     let near = x.round();
-    if !x.is_finite() || (x - near).abs() > 1e-9 * x.abs().max(1.0) || near.abs() > 1e30 {
+    // Some units in the last place, as a conversion of units leaves them, and no fraction that is meant.
+    let rounding = (8.0 * f64::EPSILON * x.abs()).clamp(1e-9, 0.1);
+    if !x.is_finite() || (x - near).abs() > rounding || near.abs() > 1e30 {
         return Err(format!("{x} is not a value of type {ty}"));
     }
     #[expect(clippy::cast_possible_truncation, reason = "a whole number below 1e30")]

@@ -16,6 +16,7 @@ pub use read::Touched;
 
 use crate::error::{Error, Result};
 use nc3z_format::NcType;
+use nc3z_format::classic::Attribute;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -30,6 +31,8 @@ pub struct MasterArray {
     pub ty: NcType,
     /// The value of missing elements, big-endian.
     pub fill: Vec<u8>,
+    /// The attributes that limit its valid values.
+    pub limits: Vec<Attribute>,
     /// Its units, if it has any.
     pub units: Option<String>,
     /// Its calendar, if it has any.

@@ -374,6 +374,7 @@ fn only_what_is_touched_is_opened() {
         name: "v".into(),
         ty: NcType::Double,
         fill: NcType::Double.default_fill().to_vec(),
+        limits: Vec::new(),
         units: None,
         calendar: None,
         dimensions: vec!["n".into()],

@@ -278,7 +278,9 @@ fn of_member(
     let dataset = Dataset::from_source(source, options)?;
     // The fragments of an aggregation are other members; those at URLs are not fetched.
     let base = crate::FragmentBase::Bundle(Arc::clone(bundle), member.to_owned());
-    let refuse = |url: &str| Err(format!("`{url}` is not fetched for a catalogue of a bundle"));
+    let refuse = |url: &str| {
+        Err(nc3z_reader::Error::other(format!("`{url}` is not fetched for a catalogue of a bundle")))
+    };
     let fragments = crate::Options { open: options.clone(), ..crate::Options::default() };
     let dataset = base.present(dataset, &input.name, Arc::new(refuse), fragments);
     let dataset = dataset.map_err(ErrorKind::Aggregate)?;

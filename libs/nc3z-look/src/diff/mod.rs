@@ -145,7 +145,9 @@ fn write_values(
     (old, new): (NcType, NcType),
     shape: &VariableShape,
 ) -> Result<()> {
-    let mut line = format!("variable {name}: {} of {} differ", d.differing, count(d.compared, "value"));
+    // Elements that only one file holds count as differing.
+    let all = count(d.compared + d.only_one, "value");
+    let mut line = format!("variable {name}: {} of {all} differ", d.differing);
     let places: Vec<String> = d
         .bounds
         .iter()
