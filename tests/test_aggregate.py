@@ -1,5 +1,6 @@
 """Aggregations: many files as one, read and made; every expectation is computed here, by NumPy, from how the files were made."""
 
+import fcntl
 import json
 import os
 import resource
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import netCDF4
 import numpy as np
-from common import ROOT, Case, nc3z, need_program
+from common import ROOT, Case, finish, missing, nc3z, need_program, start
 from servers import serve
 
 CDL = ROOT / "testdata/aggregation"
@@ -306,6 +307,24 @@ class Made(Aggregation):
         self.assertEqual(agg.read_bytes(), before)
         self.fails(nc3z("aggregate", "--append", files[0], "-o", self.dir / "none.nc"), words="does not exist")
 
+    def test_files_that_are_added_at_the_same_time_are_not_lost(self):
+        files = [self.make(f"m{n}.nc", 3 * n, 3) for n in range(8)]
+        agg = self.aggregate(*files[:2])
+        with open(agg, "rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            self.fails(nc3z("aggregate", "--append", files[2], "-o", agg), words="being changed by another process")
+        self.ok(nc3z("archive", agg))
+        for out in (agg, self.dir / "agg.nc.nc3z"):
+            added = 0
+            for process in [start("aggregate", "--append", file, "-o", out) for file in files[2:]]:
+                code, words = finish(process)
+                self.assertTrue(code == 0 or "being changed by another process" in words, words)
+                added += code == 0
+            self.assertGreaterEqual(added, 1)
+            # The first row is the aggregation's own.
+            listed = json.loads(self.ok(nc3z("list", "--json", out)).stdout)
+            self.assertEqual(len(listed) - 1, 2 + added, out)
+
     def test_check_writes_nothing_and_lists_are_read(self):
         files = [self.make(f"m{n}.nc", 3 * n, 3, title=f"file {n}") for n in range(3)]
         (self.dir / "list.txt").write_text("".join(f"{f}\n" for f in files))
@@ -366,6 +385,39 @@ class Safe(Aggregation):
         self.assertTrue((filled[3:6] > 9e36).all())
         listed = json.loads(nc3z("list", "--json", agg).stdout)
         self.assertEqual([e["state"] for e in listed], ["ok", "ok", "error", "ok"])
+
+    def test_a_fragment_that_cannot_be_reached_is_not_filled(self):
+        (self.dir / "sub").mkdir()
+        agg = self.aggregate(self.make("sub/a.nc", 0, 3), self.make("b.nc", 3, 3))
+        self.dir.chmod(0o755)
+        # Root may read everywhere.
+        user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+        (self.dir / "sub").chmod(0o700 if user else 0)
+        self.addCleanup((self.dir / "sub").chmod, 0o700)
+        try:
+            done = nc3z("read", "--fill-missing", agg, "tas", **user)
+        except PermissionError:
+            missing(self, "another user may not run the tool here")
+        self.fails(done, words="a.nc.*Permission denied")
+        self.assertEqual(done.stdout, b"")
+
+    def test_diff_takes_the_options_of_aggregations(self):
+        (self.dir / "data").mkdir()
+        (self.dir / "agg").mkdir()
+        files = [self.make(f"data/m{n}.nc", 3 * n, 3) for n in range(2)]
+        agg, whole = self.aggregate(*files, out="agg/agg.nc"), self.make("whole.nc", 0, 6)
+
+        def differing(*options):
+            done = nc3z("diff", "--json", *options, agg, whole)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            return {v["name"]: (v["values"] or {}).get("differing", 0) for v in json.loads(done.stdout)["variables"]}
+
+        self.fails(nc3z("diff", agg, whole), 2, "outside the directory.*--outside")
+        self.assertEqual(differing("--outside")["tas"], 0)
+        os.remove(files[1])
+        self.fails(nc3z("diff", "--outside", agg, whole), 2, "m1.nc.*does not exist")
+        self.assertEqual(differing("--outside", "--fill-missing")["tas"], 3 * 4 * 3)
+        self.assertIn("fragment_uris", differing("--as-stored"))
 
     def test_few_files_are_open_at_a_time(self):
         """400 fragments by a process that may have 200 files open."""
@@ -529,6 +581,18 @@ class Collections(Aggregation):
                 self.assertFalse([path for path, _, _ in server.asked if path in ("/sub/m0.nc", "/sub/m2.nc")])
             self.near(self.values(server.url("set.bundle.nc3z!/m1.nc.nc3z"), "tas"), truth(range(3, 6)))
             self.fails(nc3z("read", server.url("agg.nc"), "tas", "-d", "time,4"), words="outside the server's tree|outside the directory")
+
+    def test_a_fragment_that_a_server_lacks_is_filled(self):
+        with serve({"a.nc": self.make("a.nc", 0, 3).read_bytes()}) as server:
+            agg = self.hand_made([server.url("a.nc"), server.url("none.nc")], [3, 3])
+            self.fails(nc3z("read", "--outside", agg, "tas"), words="none.nc.*404")
+            found = self.values(agg, "tas", "--outside", "--fill-missing")
+            self.near(found[:3], truth(range(3)))
+            self.assertTrue((found[3:] == np.float32(1e20)).all())
+        for fault in ("forbidden", "busy"):
+            with serve({"a.nc": (self.dir / "a.nc").read_bytes()}, fault, every=1, after=0) as server:
+                agg = self.hand_made([server.url("a.nc")], [3])
+                self.fails(nc3z("read", "--outside", "--fill-missing", agg, "tas"), words=r"refuses access \(403|answers 503")
 
     def test_a_directory_is_listed(self):
         for n in range(2):

@@ -13,6 +13,20 @@ from test_aggregate import CF, LAT, Aggregation, truth
 NCA = ("--convention", "nca")
 
 
+def along(path, name, units, points, values=None, /, **attributes):
+    """A file of a coordinate of that name and these units, and a variable `v` along it."""
+    points, values = np.asarray(points), np.arange(len(points), dtype="f4") if values is None else np.asarray(values)
+    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as d:
+        d.set_fill_off()
+        d.createDimension(name, len(points))
+        d.createVariable(name, points.dtype, (name,))[:] = points
+        d[name].units = units
+        v = d.createVariable("v", values.dtype, (name,), fill_value=attributes.pop("_FillValue", None))
+        v.setncatts(attributes)
+        v[:] = values
+    return path
+
+
 class Rules(Aggregation):
     """`a.nc` has three days; each case gives the second file, and the result of joining both."""
 
@@ -197,6 +211,46 @@ class Rules(Aggregation):
         found = self.values(self.aggregate(*files, options=("-f",)), "time")
         np.testing.assert_allclose(found, [55152, 55153, 55154 + 1 / 24, 55154 + 2 / 24], rtol=1e-15)
 
+    def test_half_units_of_integer_times_are_not_rounded(self):
+        files = [along(self.dir / "a.nc", "time", "seconds since 1970-01-01", np.array([1577836800, 1577836801], "i4")),
+                 along(self.dir / "b.nc", "time", "milliseconds since 2020-01-01", np.array([2500, 3500], "i4"))]
+        found = self.values(self.aggregate(*files), "time")
+        self.assertEqual(found.tolist(), [1577836800, 1577836801, 1577836802.5, 1577836803.5])
+
+    def test_integers_that_no_double_equals_are_refused(self):
+        for name, units, first, second in (("station", "1", [2**60 + 1, 2**60 + 9001], [2**61, 2**61 + 2**20]),
+                                           ("time", "nanoseconds since 1970-01-01", [10**18 + 1, 10**18 + 9003], [2 * 10**18, 3 * 10**18])):
+            files = [along(self.dir / f"{n}.nc", name, units, np.array(points, "i8")) for n, points in (("a", first), ("b", second))]
+            self.refused(*files, words=f"a.nc.*`{name}`.*{first[0]}")
+        # A double equals these.
+        files = [along(self.dir / f"{n}.nc", "station", "1", np.array(points, "i8")) for n, points in (("a", [2**53 - 1, 2**53]), ("b", [2**60, 2**61]))]
+        self.assertEqual(self.values(self.aggregate(*files), "station").tolist(), [2**53 - 1, 2**53, 2**60, 2**61])
+
+    def test_a_scalar_that_no_double_equals_is_kept(self):
+        files = [self.make(f"m{n}.nc", n, 1, fmt="NETCDF3_64BIT_DATA") for n in range(2)]
+        for n, path in enumerate(files):
+            with netCDF4.Dataset(path, "a") as d:
+                d.createVariable("orbit", "i8", ())[...] = 2**60 + 1 + 2 * n
+        self.assertEqual(self.values(self.aggregate(*files), "orbit").tolist(), [2**60 + 1, 2**60 + 3])
+
+    def test_bounds_of_packed_coordinates_are_unpacked_once(self):
+        for n in range(2):
+            with netCDF4.Dataset(self.dir / f"{n}.nc", "w", format="NETCDF3_CLASSIC") as d:
+                for name, size in (("time", 2), ("lat", 3), ("nv", 2)):
+                    d.createDimension(name, size)
+                for name, units, values in (("time", "hours since 2001-01-01", [6 + 2 * n, 7 + 2 * n]), ("lat", "degrees_north", [10, 20, 30])):
+                    half = (values[1] - values[0]) / 2
+                    for v, x in ((d.createVariable(name, "i2", (name,)), np.array(values)),
+                                 (d.createVariable(f"{name}_bnds", "i2", (name, "nv")), np.array([[x - half, x + half] for x in values]))):
+                        v.scale_factor = 0.5
+                        v[:] = x
+                    d[name].units, d[name].bounds = units, f"{name}_bnds"
+                d.createVariable("v", "f4", ("time", "lat"))[:] = n
+        with netCDF4.Dataset(self.aggregate(self.dir / "0.nc", self.dir / "1.nc")) as d:
+            for name, values in (("time", [6, 7, 8, 9]), ("lat", [10, 20, 30]), ("time_bnds", [[5.5, 6.5], [6.5, 7.5], [7.5, 8.5], [8.5, 9.5]]),
+                                 ("lat_bnds", [[5, 15], [15, 25], [25, 35]])):
+                self.assertEqual(d[name][:].tolist(), values, name)
+
     def test_cell_methods_differ(self):
         files = [self.make(f"{n}.nc", 3 * i, 3, attributes={"cell_methods": m}) for i, (n, m) in enumerate((("a", "time: mean"), ("b", "time: maximum")))]
         self.refused(*files, words="`time: mean` in .*a.nc. and `time: maximum` in .*b.nc")
@@ -236,6 +290,18 @@ class Rules(Aggregation):
     def test_one_latitude_off_in_its_last_place(self):
         self.joined(self.two(lat=(-30.0, -10.0, 10.0, np.nextafter(30.0, 31))))
 
+    def test_a_tolerance_wider_than_a_step_is_refused(self):
+        files = [self.make(f"{n}.nc", 3 * n, 3, lat=np.arange(4) / 2 + n / 100) for n in range(2)]
+        done = self.refused(*files, words="`lat` in `.*0.nc` are equal within the tolerance: 0 and 0.5; make it smaller", options=("--atol", "0.7"))
+        self.assertNotIn("widen", done.stderr)
+
+    def test_steps_of_a_few_units_in_the_last_place(self):
+        """Northings in metres, which are floats."""
+        points = np.arange(5000000, 5000010, dtype="f4")
+        files = [along(self.dir / f"{n}.nc", "y", "m", points[part], points[part] - 5000000) for n, part in (("a", slice(5)), ("b", slice(5, 10)))]
+        agg = self.aggregate(*files)
+        self.assertEqual((self.values(agg, "y").tolist(), self.values(agg, "v").tolist()), (points.tolist(), list(range(10))))
+
     def test_float_and_double(self):
         files = self.two(dtype="f8")
         agg = self.joined(files)
@@ -253,6 +319,50 @@ class Rules(Aggregation):
         rest = np.ones(found.shape, bool)
         rest[4, 2, 0] = False
         self.assertLess(np.abs(found - truth(range(6)))[rest].max(), 2e-5)
+
+    def decoded(self, first, second, mine=None, other=None):
+        """The joined values of two files of two elements each, without those that are missing."""
+        files = [along(self.dir / f"{n}.nc", "time", "days since 2001-01-01", [2.0 * n, 2.0 * n + 1], values, **(attributes or {}))
+                 for n, (values, attributes) in enumerate(((first, mine), (second, other)))]
+        agg = self.aggregate(*files, options=("-f",))
+        return [None if word == "_" else float(word) for word in self.ok(nc3z("read", "--decode", agg, "v")).stdout.decode().split()]
+
+    def test_bytes_have_no_fill_value_of_their_own(self):
+        for dtype, most in (("u1", 255), ("i1", -127)):
+            first, second = np.array([1, most], dtype), np.array([2, most], dtype)
+            self.assertEqual(self.decoded(first, second), [1, most, 2, most])
+            with netCDF4.Dataset(self.dir / "agg.nc") as d:
+                self.assertNotIn("_FillValue", d["v"].ncattrs())
+            one = {"_FillValue": np.array(1, dtype)}
+            self.assertEqual(self.decoded(first, second, one), [None, most, 2, most])
+            self.assertEqual(self.decoded(first, second, one, one), [None, most, 2, most])
+
+    def test_values_outside_the_valid_range_are_missing(self):
+        floats, bytes_ = (np.array([270, 301], "f4"), np.array([20, 302], "f4")), (np.array([1, 255], "u1"), np.array([2, 255], "u1"))
+        most = lambda value, dtype, **more: {"valid_max": np.array(value, dtype), **more}  # noqa: E731
+        for (first, second), mine, other, expected in (
+            (floats, most(300, "f4", units="K"), most(300, "f4", units="degC"), [270, None, 293.15, None]),
+            (floats, most(300, "f4"), most(305, "f4"), [270, None, 20, 302]),
+            (floats, most(300, "f4"), {}, [270, None, 20, 302]),
+            (floats, most(300, "f4"), most(300, "f4"), [270, None, 20, None]),
+            ((floats[0], floats[1].astype("f8")), most(300, "f4"), most(300, "f8"), [270, None, 20, None]),
+            (bytes_, most(100, "u1"), {}, [1, None, 2, 255]),
+        ):
+            found = self.decoded(first, second, mine, other)
+            self.assertEqual([x and round(x, 3) for x in found], expected, (mine, other))
+
+    def test_missing_values_that_are_the_same_in_all_files_stay_missing(self):
+        files = [self.make(f"m{n}.nc", n, 1) for n in range(2)]
+        for path in files:
+            with netCDF4.Dataset(path, "a") as d:
+                v = d.createVariable("s", "i2", ("lat",), fill_value=np.int16(-99))
+                v.scale_factor = 0.5
+                v.set_auto_maskandscale(False)
+                v[:] = [1, -99, 3, 4]
+        with netCDF4.Dataset(self.aggregate(*files)) as d:
+            self.assertEqual(d["s"][:].tolist(), [0.5, None, 1.5, 2.0])
+            # netCDF4 knows the default fill value, others do not.
+            self.assertEqual(d["s"].__dict__.get("_FillValue"), netCDF4.default_fillvals["f8"])
 
     def test_scalars_that_differ_stand_along_the_files(self):
         """`unique_values`: one value for each fragment."""

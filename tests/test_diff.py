@@ -105,6 +105,23 @@ class Diff(Case):
         equal = self.diff(a, b)["variables"][0]["values"]["equal_in_value"]
         self.assertEqual(equal, 1)
 
+    def test_infinite_values_are_near_no_other(self):
+        x = np.array([1, np.inf, 3, np.inf, -np.inf, 1e38, np.nan])
+        y = np.array([1, 5, 3, -np.inf, -np.inf, np.inf, np.nan])
+        for dtype in ("f4", "f8"):
+            a, b = (made(self.dir / f"{n}.nc", None, "NETCDF3_CLASSIC", [("v", dtype, values)]) for n, values in (("a", x), ("b", y)))
+            for share in (1e-6, 1.0):
+                differ = ~np.isclose(x, y, rtol=share, atol=0, equal_nan=True)
+                found = self.diff(a, b, "--rel", str(share))["variables"]
+                self.assertEqual([v["values"]["differing"] for v in found], [differ.sum()], (dtype, share))
+
+    def test_values_that_one_file_lacks_are_counted(self):
+        whole = made(self.dir / "a.nc", None, "NETCDF3_CLASSIC", [("v", "f8", np.arange(7.0))])
+        cut = self.dir / "cut.nc"
+        cut.write_bytes(whole.read_bytes()[:-24])
+        for pair in ((whole, cut), (cut, whole)):
+            self.assertIn("variable v: 3 of 7 values differ", nc3z("diff", *pair).stdout.decode())
+
     def test_header(self):
         a, b = self.dir / "a.nc", self.dir / "b.nc"
         for path in (a, b):
@@ -171,6 +188,16 @@ class Diff(Case):
         raw[200] ^= 255
         archive.write_bytes(raw)
         self.fails(nc3z("diff", archive, data), 3)
+
+    def test_the_damaged_file_is_named(self):
+        data = made(self.dir / "a.nc", None, "NETCDF3_CLASSIC", [("v", "f8", np.random.default_rng(1).normal(size=(3000, 7)))])
+        archive = Path(self.archive(data))
+        raw = bytearray(archive.read_bytes())
+        raw[len(raw) // 2] ^= 255
+        archive.write_bytes(raw)
+        for options in ((), ("--exact",), ("-d", "x,0,3")):
+            self.fails(nc3z("diff", *options, archive, data), 3, 'corrupt first file, variable . "v"')
+            self.fails(nc3z("diff", *options, data, archive), 3, 'corrupt second file, variable . "v"')
 
 
 if __name__ == "__main__":

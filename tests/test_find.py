@@ -270,6 +270,22 @@ class Find(Case):
         self.fails(nc3z("stats", catalog, "--variable", "tsa"), 1, "did you mean `tas`")
         self.assertEqual(self.found("--where", "tas > 1", "--where", "tas < 0", catalog), ([], {}))
 
+    def test_a_damaged_archive_may_have_any_variable(self):
+        with self.file("a.nc") as d:
+            d.createDimension("x", 20000)
+            d.createVariable("v", "f8", ("x",))[:] = np.random.default_rng(1).normal(size=20000)
+        with self.file("b.nc") as d:
+            d.createDimension("x", 2)
+            d.createVariable("w", "f8", ("x",))[:] = [1, 2]
+        bad = self.dir / "bad.nc3z"
+        self.ok(nc3z("archive", self.dir / "data/a.nc", "-o", bad))
+        raw = bytearray(bad.read_bytes())
+        raw[len(raw) // 2] ^= 255
+        bad.write_bytes(raw)
+        for others in ((), (self.dir / "data/b.nc",)):
+            done = self.fails(nc3z("find", "--where", "v > 3.9", bad, *others), 3, "corrupt")
+            self.assertNotIn("no file has a variable", done.stderr)
+
     def test_a_file_that_changed_is_named(self):
         for name in ("a.nc", "b.nc", "c.nc"):
             with self.file(name) as d:

@@ -81,6 +81,21 @@ class Remote(Case):
                 self.assertNotIn(b"hush", said)
                 self.assertNotIn(b"whisper", said)
 
+    def test_settings_reach_the_server(self):
+        name = f"bucket/{NAME}.nc3z"
+        with serve(FILES) as server:
+            url = server.url(name)
+            for command in (("diff", url, self.both(name)), ("diff", self.both(name), url), ("log", url), ("estimate", server.url(NAME))):
+                with self.subTest(command=command):
+                    server.headers.clear()
+                    self.ok(nc3z(*command, "--storage-option", "bearer_token=whisper"))
+                    self.assertEqual({headers["Authorization"] for headers in server.headers}, {"Bearer whisper"})
+
+    def test_a_refusal_says_where_credentials_are_given(self):
+        with serve(FILES, "forbidden", every=1, after=0) as server:
+            done = self.fails(nc3z("info", server.url(NAME)), words=r"refuses access \(403")
+            self.assertIn("USER:PASSWORD@HOST", done.stderr)
+
     def test_a_read_takes_few_requests(self):
         def asked(*command):
             with serve(FILES) as server:
