@@ -43,12 +43,14 @@ impl Name {
     #[doc(hidden)]
     pub fn from_path(name: &Path) -> Result<Self> {
         if let Some(url) = url_of(name) {
+            // The name of the bundle may have a version of its own.
+            if let Some((bundle, member)) = split(name) {
+                let FileName { file: member, version } = FileName::of_url(&member)?;
+                let member = member.to_string_lossy().into_owned();
+                return Ok(Name { file: bundle, member: Some(member), version });
+            }
             let FileName { file, version } = FileName::of_url(url)?;
-            let (file, member) = match split(&file) {
-                Some((bundle, member)) => (bundle, Some(member)),
-                None => (file, None),
-            };
-            return Ok(Name { file, member, version });
+            return Ok(Name { file, member: None, version });
         }
         if let Some((bundle, member)) = split_member(name) {
             let FileName { file: member, version } = FileName::of_url(&member)?;

@@ -7,7 +7,7 @@ use crate::error::Failure;
 use crate::handle::{Handle, How};
 use crate::source::{self, Origin, Settings};
 use nc3z_collections::bundle;
-use nc3z_reader::FileName;
+use nc3z_reader::{FileName, OpenOptions, VersionName};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,10 @@ use std::sync::Arc;
 #[pyclass(frozen, module = "nc3z._nc3z", name = "Bundle")]
 pub(crate) struct Bundle {
     bundle: Arc<bundle::Bundle>,
+    /// Its name without the version.
     origin: Origin,
+    /// The version that its name requests, such as `@1`; empty for the newest.
+    version: String,
 }
 
 impl Bundle {
@@ -26,13 +29,14 @@ impl Bundle {
 
     /// The origin of a member.
     fn origin_of(&self, member: &str) -> Origin {
+        let version = &self.version;
         match &self.origin {
             Origin::Path { path, given } => Origin::Path {
-                path: PathBuf::from(format!("{}!/{member}", path.display())),
+                path: PathBuf::from(format!("{}{version}!/{member}", path.display())),
                 given: format!("{given}!/{member}"),
             },
             Origin::Url { url, shown, settings } => Origin::Url {
-                url: format!("{url}!/{member}"),
+                url: format!("{url}{version}!/{member}"),
                 shown: format!("{shown}!/{member}"),
                 settings: settings.clone(),
             },
@@ -46,10 +50,16 @@ impl Bundle {
     #[new]
     #[pyo3(signature = (path, storage_options=None))]
     fn new(py: Python<'_>, path: &Bound<'_, PyAny>, storage_options: Option<Settings>) -> PyResult<Self> {
-        let (source, origin, _) = source::open(py, path, storage_options)?;
-        let opened = py.detach(|| bundle::Bundle::open(source));
+        let (source, origin, place) = source::open(py, path, storage_options)?;
+        let version = match place.version() {
+            Some(VersionName::Number(number)) => format!("@{number}"),
+            Some(VersionName::Tag(tag)) => format!("@{tag}"),
+            None => String::new(),
+        };
+        let options = OpenOptions::default().with_version(place.version().cloned());
+        let opened = py.detach(|| bundle::Bundle::open_with(source, &options));
         let bundle = opened.map_err(|e| failure(e, origin.name().unwrap_or("the bundle")))?;
-        Ok(Bundle { bundle: Arc::new(bundle), origin })
+        Ok(Bundle { bundle: Arc::new(bundle), origin, version })
     }
 
     /// Returns whether a local file is a bundle, by its first bytes.

@@ -7,6 +7,7 @@ use nc3z_collections::catalog::{self, HeadKind, UNKNOWN_TIME};
 use nc3z_format::Limits;
 use nc3z_format::bytes::hex;
 use nc3z_format::classic::{Header, Layout, Parse, parse_prefix};
+use nc3z_reader::{Dataset, OpenOptions};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -43,9 +44,11 @@ impl Catalog {
     #[new]
     #[pyo3(signature = (path, storage_options=None))]
     fn new(py: Python<'_>, path: &Bound<'_, PyAny>, storage_options: Option<Settings>) -> PyResult<Self> {
-        let (source, origin, _) = source::open(py, path, storage_options)?;
+        let (source, origin, place) = source::open(py, path, storage_options)?;
         let name = origin.name().unwrap_or("the catalogue").to_owned();
-        let catalog = py.detach(|| catalog::Catalog::open(source)).map_err(|e| failure(e, &name))?;
+        let options = OpenOptions::default().with_version(place.version().cloned());
+        let open = || catalog::Catalog::from_dataset(Dataset::from_source(source, &options)?);
+        let catalog = py.detach(open).map_err(|e| failure(e, &name))?;
         // The files of a bundle are its members.
         let catalog = if catalog.is_bundle() { catalog.within(&*name) } else { catalog };
         Ok(Catalog { catalog, name })

@@ -190,8 +190,12 @@ fn limit(value: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
     if value.is_none() {
         return Ok(None);
     }
+    // NumPy's dates in nanoseconds would become numbers.
+    let kind = value.getattr("dtype").and_then(|dtype| dtype.getattr("kind")?.extract::<char>());
+    let is_date = kind.is_ok_and(|kind| kind == 'M');
     if !value.is_instance_of::<PyString>()
         && !value.is_instance_of::<PyBool>()
+        && !is_date
         && let Ok(number) = value.extract::<f64>()
     {
         return if number.is_finite() {
@@ -200,7 +204,12 @@ fn limit(value: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
             Err(PyValueError::new_err(format!("{number} is not a coordinate value")))
         };
     }
-    let text = value.str()?.to_string();
+    // The text of an array without dimensions is that of its element; xarray's arrays have texts of their own.
+    let text = if is_date {
+        value.py().import("numpy")?.call_method1("asarray", (value,))?.str()?.to_string()
+    } else {
+        value.str()?.to_string()
+    };
     text.parse::<Period>().map(|period| Some(Limit::Date(period))).map_err(PyValueError::new_err)
 }
 

@@ -57,7 +57,7 @@ mod _nc3z {
     #[pymodule_export]
     use crate::process::{cache_stats, get_threads, set_cache, set_threads, shown};
     #[pymodule_export]
-    use crate::source::names_part;
+    use crate::source::{names_part, without_version};
     #[pymodule_export]
     use crate::tree::files_of_tree;
     #[pymodule_export]

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyAnyMethods, PyBool, PyByteArray, PyBytes, PyDict, PyMemoryView, PySlice};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -183,6 +184,12 @@ pub(crate) fn open_as(
 #[pyfunction]
 pub(crate) fn names_part(path: PathBuf) -> bool {
     Name::from_path(&path).is_ok_and(|name| name.member().is_some() || name.requested().is_some())
+}
+
+/// Returns a name without its version.
+#[pyfunction]
+pub(crate) fn without_version(path: PathBuf) -> OsString {
+    Name::from_path(&path).map_or(path, |name| name.without_version()).into_os_string()
 }
 
 fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<(SharedSource, Origin, Place)> {

@@ -52,7 +52,7 @@ class Statistics:
         if "://" in path:
             return True
         try:
-            status = os.stat(bundle)
+            status = os.stat(_nc3z.without_version(bundle))
         except OSError:
             return False
         if self.modified is not None:
@@ -72,7 +72,7 @@ class Statistics:
             return (self.sha256,)
         if "://" in path:
             return None
-        status = os.stat(path if os.path.exists(path) else path.partition("!/")[0])
+        status = status_of(path)
         return (status.st_size, status.st_mtime_ns)
 
     def describes_opened(self, sha256: str | None, nbytes: int) -> bool:
@@ -83,6 +83,11 @@ class Statistics:
         """Returns whether the file may have values for all conditions. True for a variable that it does not have."""
         known = ((c, self.tiles[c.variable]) for c in conditions if c.variable in self.tiles)
         return all(bool(c.possible(tiles).any()) for c, tiles in known)
+
+
+def status_of(path: str) -> os.stat_result:
+    """Returns the status of a file on disk: of a member that of its bundle, of a version that of the archive."""
+    return os.stat(path if os.path.exists(path) else _nc3z.without_version(path.partition("!/")[0]))
 
 
 def is_catalog(path: str) -> bool:
@@ -100,7 +105,7 @@ def read(
 ) -> dict[str, Statistics]:
     """Reads a catalogue: its files in its order, by the paths that ``place`` makes of their names, with the statistics of the named variables."""
     catalog = _nc3z.Catalog(path, None if storage_options is None or "://" not in path else dict(storage_options))
-    made = None if "://" in path else os.stat(path).st_mtime
+    made = None if "://" in path else status_of(path).st_mtime
     files: list[Statistics | None] = []
     known: dict[str, Statistics] = {}
     # Equal values of several files are one object.

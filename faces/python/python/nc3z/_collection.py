@@ -238,10 +238,14 @@ def _look(found: Found, opening: Opening, left_out: dict[str, str], ignore: bool
             raise
 
     def looked(path: str) -> Member | str:
+        if not path.isascii() and path != path.encode("utf-8", "replace").decode():
+            raise UnsupportedError(f"{ascii(path)}: its name is not valid UTF-8, and names in a collection must be; rename the file")
         if prefix is not None and path.startswith(prefix):
             name = path[len(prefix) :]
         else:
-            name = os.path.relpath(path, folder) if folder else (shown(path).partition("://")[2] or path).lstrip("/")
+            # The query of a bundle's URL comes before the member.
+            bundle, mark, member = path.partition("!/")
+            name = os.path.relpath(path, folder) if folder else ((shown(bundle) + mark + member).partition("://")[2] or path).lstrip("/")
         statistics = found.statistics.get(path)
         state = None if statistics is None or not statistics.describes(path) else statistics.state(path)
         if statistics is not None and state is not None:

@@ -112,7 +112,11 @@ class Edit(Mapping[str, EditedVariable]):
         self._edit.add_variable(name, _type_of(dtype), list(dimensions))
         variable = self[name]
         if fill_value is not None:
-            variable.attrs["_FillValue"] = fill_value
+            try:
+                variable.attrs["_FillValue"] = fill_value
+            except BaseException:
+                self._edit.delete_variable(name)
+                raise
         return variable
 
     def resize(self, dimension: str, size: int) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nc3z import _nc3z
+from nc3z._catalogs import status_of
 from nc3z._core import Dataset
 from nc3z._core import open as open_dataset
 from nc3z._errors import ReplacedError
@@ -69,7 +70,8 @@ class Opening:
     def open(self, path: str, decode: bool = False) -> Dataset:
         """Opens a file."""
         bundle, is_member, member = path.partition("!/")
-        if is_member:
+        # A directory's name may end with an exclamation mark.
+        if is_member and not os.path.lexists(path):
             return self.bundle(bundle).open(member, self.fill_lost, self.outside, self.fill_missing, decode)
         return open_dataset(
             path,
@@ -107,11 +109,7 @@ def _state(dataset: Dataset) -> tuple[object, ...]:
     if dataset.path is None or "://" in dataset.path:
         # A member of a bundle in a store.
         return (dataset.original_nbytes, zlib.crc32(dataset.header_bytes))
-    try:
-        status = os.stat(dataset.path)
-    except OSError:
-        # A member of a bundle on disk.
-        status = os.stat(dataset.path.partition("!/")[0])
+    status = status_of(dataset.path)
     found: tuple[object, ...] = (status.st_size, status.st_mtime_ns)
     if dataset.kind == "aggregation":
         found += tuple(dataset._fragments(name) for name in dataset)

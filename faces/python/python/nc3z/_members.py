@@ -58,13 +58,15 @@ def _absolute(path: str) -> str:
 
 
 def _add(found: Found, path: str, base: str | None, variables: Sequence[str], opening: Opening) -> None:
-    if _catalogs.is_catalog(path):
+    # A version of a catalogue or of a bundle is one, too.
+    file = _nc3z.without_version(path)
+    if _catalogs.is_catalog(file):
         files = _catalogs.read(path, variables, opening.settings(path), _places(path, base))
         found.paths.extend(files)
         found.statistics.update(files)
     elif "://" in path:
         # Members and packed members; `set.zip!/a.nc` is a single file.
-        if "!/" not in path and _nc3z.Bundle.is_name(path.partition("?")[0]):
+        if "!/" not in path and _nc3z.Bundle.is_name(file.partition("?")[0]):
             _add_bundle(found, path, variables, opening)
             found.searched = True
         else:
@@ -72,8 +74,8 @@ def _add(found: Found, path: str, base: str | None, variables: Sequence[str], op
     elif os.path.isdir(path):
         found.paths.extend(_tree(path, found, opening))
         found.searched = True
-    elif os.path.isfile(path):
-        if _nc3z.Bundle.recognizes(path):
+    elif os.path.isfile(file):
+        if _nc3z.Bundle.recognizes(file):
             _add_bundle(found, path, variables, opening)
             found.searched = True
         else:
@@ -142,5 +144,5 @@ def _tree(root: str, found: Found, opening: Opening) -> Iterator[str]:
         elif kind and _nc3z.Bundle.recognizes(path):
             yield from _members(path, opening)
         # Catalogues among the files are about them. A linked file of another kind is left out when it is opened.
-        elif kind in ("", "link out of the tree") and not _nc3z.Catalog.is_name(path):
+        elif kind in ("", "link out of the tree") and not _nc3z.Catalog.is_name(os.path.basename(path).encode("utf-8", "replace").decode()):
             yield path

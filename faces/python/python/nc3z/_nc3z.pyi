@@ -47,6 +47,7 @@ __all__ = [
     "set_threads",
     "shown",
     "tag",
+    "without_version",
 ]
 
 __version__: str
@@ -398,6 +399,7 @@ def restore(
 ) -> dict[str, Any]: ...
 def refuse_url(output: str) -> None: ...
 def names_part(path: str) -> bool: ...
+def without_version(path: str) -> str: ...
 def check(
     input: Any,
     deep: bool,

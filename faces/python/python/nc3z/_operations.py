@@ -332,6 +332,11 @@ def archive_many(
     stop = cancel or Cancel()
     known = _known(options)
     jobs = [_job(entry, directory) for entry in sources]
+    outputs: dict[str, str] = {}
+    for source, path in jobs:
+        other = outputs.setdefault(os.path.abspath(path), source)
+        if other != source:
+            raise ValueError(f"`{other}` and `{source}` would both become `{path}`; nothing was done")
     if directory is not None:
         _nc3z.refuse_url(os.fspath(directory))
         os.makedirs(directory, exist_ok=True)
@@ -425,18 +430,18 @@ def verify(
 
 def estimate(
     source: Source,
-    presets: Sequence[str] = ("fast", "default", "max"),
+    presets: str | Sequence[str] = ("fast", "default", "max"),
     *,
     sample_nbytes: int | None = None,
     cancel: Cancel | None = None,
 ) -> Estimate:
-    """Estimates the size of archives of a classic file, and the time on this machine in seconds, from samples.
+    """Estimates the size of archives of a classic file by one or several presets, and the time on this machine in seconds, from samples.
 
     >>> guess = nc3z.estimate("etopo120.cdf", ["default"])
     >>> guess.presets[0].stored_nbytes < guess.original_nbytes
     True
     """
-    found = _nc3z.estimate(source, list(presets), sample_nbytes, None, cancel)
+    found = _nc3z.estimate(source, [presets] if isinstance(presets, str) else list(presets), sample_nbytes, None, cancel)
     return Estimate(
         found["original_nbytes"],
         found["sampled_nbytes"],

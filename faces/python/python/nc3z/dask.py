@@ -59,10 +59,15 @@ class Tree:
 
 def archive_batch(jobs: Sequence[tuple[str, str]], options: ArchiveOptions) -> list[Outcome]:
     """One task: archives pairs of source and archive one after another. Existing archives are skipped."""
-    for _, path in jobs:
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-    results = archive_many(jobs, skip_existing=True, max_workers=1, **options)
-    return [(source, path, failure(result) if isinstance(result, Exception) else result) for (source, path), result in zip(jobs, results, strict=True)]
+    failed: dict[tuple[str, str], Exception] = {}
+    for job in jobs:
+        try:
+            os.makedirs(os.path.dirname(job[1]) or ".", exist_ok=True)
+        except OSError as e:
+            failed[job] = e
+    left = [job for job in jobs if job not in failed]
+    results = {**failed, **dict(zip(left, archive_many(left, skip_existing=True, max_workers=1, **options), strict=True))}
+    return [(*job, failure(result) if isinstance(result := results[job], Exception) else result) for job in jobs]
 
 
 def failure(error: Exception) -> Failure:

@@ -322,11 +322,11 @@ class Nc3zAccessor:
     ) -> Archived:
         """Writes the dataset as a classic file in memory, and archives that.
 
-        xarray writes the classic file with scipy, or for ``"NETCDF3_64BIT_DATA"`` (CDF-5, which has 64-bit and unsigned integers)
-        with netCDF4. Without ``format``, a dataset with variables of such a type becomes CDF-5, with a warning, and any other
-        becomes CDF-2. ``encoding`` and ``unlimited_dims`` are those of ``Dataset.to_netcdf``. For ``options`` see
-        :func:`nc3z.archive`. Before version 2025.9, xarray's netCDF4 engine only writes files: CDF-5 is then written to a
-        temporary folder in the directory of ``path``.
+        xarray writes the classic file with scipy. For ``"NETCDF3_64BIT_DATA"`` (CDF-5, which has 64-bit and unsigned integers), and
+        for records beside variables without dimensions, it uses netCDF4. Without ``format``, a dataset with variables of such a
+        type becomes CDF-5, with a warning, and any other becomes CDF-2. ``encoding`` and ``unlimited_dims`` are those of
+        ``Dataset.to_netcdf``. For ``options`` see :func:`nc3z.archive`. Before version 2025.9, xarray's netCDF4 engine only writes
+        files: it then writes to a temporary folder in the directory of ``path``.
         """
         import nc3z
 
@@ -339,16 +339,26 @@ class Nc3zAccessor:
                 refuse_texts(value, f"attribute {name}")
         if format is None:
             format = self._chosen(encoding or {})
-        if format != "NETCDF3_64BIT_DATA":
-            # The type annotations lack this form of the call, which the code supports.
-            write: Any = self._dataset.to_netcdf
-            return nc3z.archive(write(format=format, engine="scipy", encoding=encoding, unlimited_dims=unlimited_dims), path, **options)
+        # The type annotations lack this form of the call, which the code supports.
+        to_netcdf: Any = self._dataset.to_netcdf
+        keywords = {"format": format, "encoding": encoding, "unlimited_dims": unlimited_dims}
+        records = self._dataset.encoding.get("unlimited_dims") if unlimited_dims is None else unlimited_dims
+        # In files with records, scipy writes variables without dimensions over the first records.
+        is_scipys = not records or all(variable.dims for variable in self._dataset.variables.values())
+        if format != "NETCDF3_64BIT_DATA" and is_scipys:
+            return nc3z.archive(to_netcdf(engine="scipy", **keywords), path, **options)
+
+        def write(target: str | None) -> Any:
+            if format == "NETCDF3_64BIT_DATA":
+                return self._cdf5(target, encoding, unlimited_dims)
+            return to_netcdf(target, engine="netcdf4", **keywords)
+
         if _NETCDF4_WRITES_MEMORY:
-            return nc3z.archive(self._cdf5(None, encoding, unlimited_dims), path, **options)
+            return nc3z.archive(write(None), path, **options)
         directory = os.path.dirname(os.path.abspath(path))
         with tempfile.TemporaryDirectory(prefix=".nc3z-", dir=directory) as folder:
             classic = os.path.join(folder, "classic.nc")
-            self._cdf5(classic, encoding, unlimited_dims)
+            write(classic)
             return nc3z.archive(classic, path, **options)
 
     def _chosen(self, encoding: Any) -> Format:
@@ -395,6 +405,9 @@ class Nc3zAccessor:
         file = netCDF4.Dataset(path or "in-memory", "w", format="NETCDF3_64BIT_DATA", **memory)
         try:
             dataset: Any = self._dataset
+            # `dump_to_store` alone leaves Dask's arrays unwritten.
+            if any(variable.chunks is not None for variable in dataset.variables.values()):
+                dataset = dataset.compute()
             dataset.dump_to_store(store(file, autoclose=False), encoding=encoding, unlimited_dims=unlimited_dims)
         except BaseException:
             file.close()

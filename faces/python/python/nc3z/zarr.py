@@ -105,8 +105,12 @@ class Nc3zStore(Store):
         else:
             data_type, fill_value = dtype.name, _fill_value(fill, dtype)
         written = {name: _json(value) for name, value in attributes.items()}
-        if "_FillValue" in attributes and dtype.kind == "f" and np.ndim(fill) == 0:
-            written["_FillValue"] = base64.standard_b64encode(struct.pack("<d", float(fill))).decode()
+        if "_FillValue" in written:
+            # Readers expect one value of the array's type: no element equals another one.
+            if isinstance(fill, str | bytes) or np.ndim(fill) != 0 or not _is_value(fill, dtype):
+                del written["_FillValue"]
+            elif dtype.kind == "f":
+                written["_FillValue"] = base64.standard_b64encode(struct.pack("<d", float(fill))).decode()
         codec: dict[str, Any] = {"name": "bytes"}
         if dtype.itemsize > 1:
             codec["configuration"] = {"endian": "little"}
@@ -266,7 +270,17 @@ def _document(value: object) -> bytes:
 
 
 def _json(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def _is_value(number: Any, dtype: np.dtype[Any]) -> bool:
+    """Returns whether an integer type has a number. A floating-point type has all numbers."""
+    if dtype.kind == "f":
+        return True
+    limits = np.iinfo(dtype)
+    return bool(np.isfinite(number)) and int(number) == number and limits.min <= int(number) <= limits.max
 
 
 def _fill_value(fill: Any, dtype: np.dtype[Any]) -> Any:
@@ -274,9 +288,7 @@ def _fill_value(fill: Any, dtype: np.dtype[Any]) -> Any:
     if fill is None or isinstance(fill, (str, bytes)) or np.ndim(fill) != 0:
         return 0.0 if dtype.kind == "f" else 0
     if dtype.kind != "f":
-        whole = int(fill)
-        limits = np.iinfo(dtype)
-        return whole if limits.min <= whole <= limits.max else 0
+        return int(fill) if _is_value(fill, dtype) else 0
     number = float(fill)
     if np.isfinite(number):
         return number
