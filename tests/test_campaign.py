@@ -338,6 +338,15 @@ class Retire(Case):
         states = [json.loads(line)["state"] for line in (self.dir / "trash/retired.jsonl").read_text().splitlines()]
         self.assertEqual(states, ["retired"] * 6 + ["purged"] * 5 + ["undone"])
 
+    def test_a_line_that_a_full_disk_cut_hides_no_other(self):
+        self.run_here("retire", "-q", "data", "out", "--trash", "trash")
+        self.run_here("retire", "-q", "--undo", "--trash", "trash", "1/3.nc")
+        with open(self.dir / "trash/retired.jsonl", "ab") as log:
+            log.write(b'{"state": "ret')
+        self.run_here("retire", "-q", "data", "out", "--trash", "trash")
+        self.run_here("retire", "-q", "--undo", "--trash", "trash")
+        self.assertEqual((self.files("data"), self.files("trash/files")), (self.before, {}))
+
     def test_killed_at_any_step(self):
         """Each file is in exactly one place, and the next run, or --undo, continues."""
         shim = self.dir / "faults.so"

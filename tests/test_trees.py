@@ -101,6 +101,21 @@ class Others(Trees):
         self.assertEqual((self.dir / "out/readme.txt").read_bytes(), b"precious")
         self.fails(nc3z("archive", "-r", "--force", "--passed-over", "copy", "in", cwd=self.dir), 1, "-o")
 
+    def test_a_copy_or_link_never_replaces_an_archive_of_the_same_run(self):
+        tree = self.dir / "in"
+        for name in ("a.nc", "b.nc"):
+            classic(tree / name, 1)
+        (tree / "a.nc.nc3z").write_bytes(b"a note")
+        (tree / "b.nc.nc3z").symlink_to("notes.txt")
+        (tree / "notes.txt").write_bytes(b"more")
+        args = ("archive", "-r", "--force", "--passed-over", "copy", "in", "-o", "out")
+        for _ in range(2):
+            done = nc3z(*args, cwd=self.dir)
+            self.fails(done, 1, "a.nc.nc3z.*exists")
+            self.fails(done, 1, "b.nc.nc3z.*exists")
+            for name in ("a.nc", "b.nc"):
+                self.ok(nc3z("verify", "--against", f"in/{name}", f"out/{name}.nc3z", cwd=self.dir))
+
 
 class Links(Trees):
     def linked(self):

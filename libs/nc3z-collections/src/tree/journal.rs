@@ -199,7 +199,8 @@ fn job() -> Option<String> {
     })
 }
 
-fn ends_with_line(file: &File) -> std::io::Result<bool> {
+/// Returns false for a file whose last line is incomplete.
+pub(in crate::tree) fn ends_with_line(file: &File) -> std::io::Result<bool> {
     let len = file.metadata()?.len();
     let mut last = [b'\n'];
     if len > 0 && file.metadata()?.is_file() {

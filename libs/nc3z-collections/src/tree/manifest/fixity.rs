@@ -3,6 +3,7 @@
 
 use crate::tree::Result;
 use crate::tree::error::Context as _;
+use crate::tree::journal::ends_with_line;
 use nc3z_format::units::utc;
 use serde_json::Value;
 use std::fs::OpenOptions;
@@ -20,14 +21,16 @@ pub fn log_path(manifest: &Path) -> PathBuf {
     name.into()
 }
 
-/// Appends a line with a single write, and syncs it.
+/// Appends a line with a single write, and syncs it. An incomplete line, of a killed run or a full disk, becomes a
+/// line of its own.
 pub fn append(log: &Path, line: &Value) -> Result<()> {
     let write = || -> std::io::Result<()> {
-        let mut file = OpenOptions::new().append(true).create(true).open(log)?;
-        file.write_all(format!("{line}\n").as_bytes())?;
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(log)?;
+        let end = if ends_with_line(&file)? { "" } else { "\n" };
+        file.write_all(format!("{end}{line}\n").as_bytes())?;
         file.sync_data()
     };
-    write().with_context(|| format!("append to the fixity log `{}`", log.display()))
+    write().with_context(|| format!("append to the log `{}`", log.display()))
 }
 
 /// Formats a time as `2026-11-21T07:40:55Z`.

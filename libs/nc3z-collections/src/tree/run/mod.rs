@@ -212,7 +212,9 @@ pub fn run(
         }
     }
     let ending = match &options.output {
-        Some(output) if options.copy_others => work.copy_others(&found.others, output, &mut summary),
+        Some(output) if options.copy_others => {
+            work.copy_others(&found.others, &found.jobs, output, &mut summary)
+        }
         _ => Ending::Done,
     };
     failed.extend(stopped);
