@@ -156,6 +156,26 @@ class Remote(Case):
             self.fails(nc3z("info", server.url("a.nc3z@7")), words="no version 7")
             self.assertEqual(len(json.loads(self.ok(nc3z("log", "--json", server.url("a.nc3z"))).stdout)["versions"]), 2)
 
+    def test_a_bundle_and_its_members_have_versions_of_their_own(self):
+        archive, bundle = self.dir / "a.nc3z", self.dir / "set.bundle.nc3z"
+        archive.write_bytes(FILES[f"bucket/{NAME}.nc3z"])
+        edited = bytearray(FILES[NAME])
+        edited[-1] ^= 1
+        (self.dir / "b.nc").write_bytes(edited)
+        self.ok(nc3z("commit", archive, self.dir / "b.nc"))
+        self.ok(nc3z("bundle", archive, "-o", bundle))
+        self.ok(nc3z("bundle", self.dir / "b.nc", "-o", bundle, "--append"))
+        wanted = {"@1!/a.nc3z": edited, **dict.fromkeys(("@1!/a.nc3z@1", "@2!/a.nc3z@1", "!/a.nc3z@1"), FILES[NAME])}
+        with serve({"set.bundle.nc3z": bundle.read_bytes()}) as server:
+            for place in (str(bundle), server.url("set.bundle.nc3z")):
+                for name, data in wanted.items():
+                    out = self.ok(nc3z("restore", place + name, "-o", "-")).stdout
+                    self.assertEqual(out, bytes(data), place + name)
+                for name, count in {"@1": 1, "@2": 2, "@1!/a.nc3z": 1}.items():
+                    self.assertEqual(len(json.loads(self.ok(nc3z("list", "--json", place + name)).stdout)), count, place + name)
+                self.ok(nc3z("info", f"{place}@2!/b.nc"))
+                self.fails(nc3z("info", f"{place}@1!/b.nc"), words="b.nc")
+
     def test_s3_takes_settings_from_options_and_environment(self):
         name = f"bucket/{NAME}.nc3z"
         here = self.ok(nc3z("read", self.both(name), "SST", "-d", "TIME,3")).stdout

@@ -138,6 +138,55 @@ def test_a_bundle_on_a_server(year, tmp_path, kind):
         xr.testing.assert_identical(again.compute(), wanted.compute())
 
 
+@pytest.fixture(params=["--pack", None])
+def versions(request, year, tmp_path, monkeypatch):
+    """Version 1 of a bundle and of a catalogue has the first six files, version 2 all: the files by time."""
+    monkeypatch.chdir(tmp_path)
+    paths = in_order(year)
+    for command, name, words in (("bundle", "set.bundle.nc3z", filter(None, [request.param])), ("catalog", "c.catalog.nc3z", [])):
+        run(command, *paths[:6], "-o", name, *words)
+        run(command, *paths[6:], "-o", name, "--append")
+    return paths
+
+
+@tool
+def test_versions_of_bundles_and_catalogs(versions):
+    first, both, member = oracle(versions[:6]), oracle(versions), oracle(versions[:1])
+    with serve({name: open(name, "rb").read() for name in ("set.bundle.nc3z", "c.catalog.nc3z")}) as server:
+        for name in ("set.bundle.nc3z", "c.catalog.nc3z", server.url("set.bundle.nc3z")):
+            check(nc3z.open_collection(f"{name}@1", chunks={}).dataset, first)
+            check(nc3z.open_collection(f"{name}@2").dataset, both)
+        check(nc3z.open_collection(server.url("c.catalog.nc3z@1"), base=os.getcwd()).dataset, first)
+        for name in ("set.bundle.nc3z@1", server.url("set.bundle.nc3z@1")):
+            check(nc3z.open_collection(f"{name}!/{versions[0].name}").dataset, member)
+            check(pickle.loads(pickle.dumps(nc3z.open_collection(name).dataset)), first)
+            with pytest.raises((FileNotFoundError, nc3z.Error), match=versions[9].name):
+                nc3z.open_collection(f"{name}!/{versions[9].name}")
+
+
+@tool
+def test_statistics_of_a_version_of_a_catalog(versions):
+    found = nc3z.open_collection(versions, catalog="c.catalog.nc3z@1", where="tas > 1e6", drop=True)
+    assert set(found.left_out) == set(map(str, versions[:6]))
+    with pytest.raises(FileNotFoundError, match="no file is left"):
+        nc3z.open_collection(versions, catalog="c.catalog.nc3z@2", where="tas > 1e6", drop=True)
+
+
+@tool
+def test_versions_of_archives_with_and_without_a_digest(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    paths = [write(tmp_path / f"{n}.nc", month(n), encoding=FILL) for n in range(2)]
+    run("aggregate", *paths, "-o", "all.nc", "--no-history")
+    for source, words in (("0.nc", ["--quick"]), ("all.nc", [])):
+        nc3z.archive(source)
+        run("attr", f"{source}.nc3z", ":title=second", *words)
+    for name, wanted in (("0.nc.nc3z", oracle(paths[:1])), ("all.nc.nc3z", oracle(paths))):
+        for version, title in ((1, "made for a test"), (2, "second")):
+            found = nc3z.open_collection(f"{name}@{version}").dataset
+            xr.testing.assert_equal(found.compute(), wanted.compute())
+            assert found.attrs["title"] == title
+
+
 @tool
 def test_headers_are_sent_to_the_server(year, tmp_path, monkeypatch):
     run("bundle", year, "-o", tmp_path / "set.bundle.nc3z", "--pack")
@@ -148,6 +197,18 @@ def test_headers_are_sent_to_the_server(year, tmp_path, monkeypatch):
         monkeypatch.setenv("NC3Z_HTTP_HEADERS", "X-Other: 1")
         nc3z.open_collection(server.url("set.bundle.nc3z").replace("://", "://me:secret@"))
         assert all(h["Authorization"].startswith("Basic ") and h["X-Other"] == "1" for h in server.headers)
+
+
+@tool
+def test_a_query_of_a_bundles_url_is_no_part_of_names(tmp_path):
+    for n in range(2):
+        write(tmp_path / "data" / "day" / f"{n}.nc", month(n), encoding=FILL)
+        write(tmp_path / "data" / "mon" / f"{n}.nc", {**month(n), "time": ("time", (np.arange(5) + 5.0 * n) * 30)}, encoding=FILL)
+    run("bundle", tmp_path / "data", "-o", tmp_path / "set.bundle.nc3z")
+    with serve({"set.bundle.nc3z": (tmp_path / "set.bundle.nc3z").read_bytes()}) as server:
+        found = nc3z.open_collection(server.url("set.bundle.nc3z?sig=s3cr3t"))
+        assert sorted(found) == ["day", "mon"] and "s3cr3t" not in repr(found)
+        check(found["day"], oracle(sorted((tmp_path / "data" / "day").glob("*.nc"))))
 
 
 def test_urls_in_a_list(year):
@@ -366,6 +427,29 @@ def test_other_files(year, tmp_path):
         nc3z.open_collection(tmp_path / "empty")
     with pytest.raises(ValueError, match="compat"):
         nc3z.open_collection(year, compat="broadcast_equals")
+
+
+@tool
+def test_a_directory_whose_name_ends_with_an_exclamation_mark(year, tmp_path):
+    wanted = oracle(in_order(year))
+    data = year.rename(tmp_path / "wow!")
+    run("catalog", data, "-o", tmp_path / "c.catalog.nc3z")
+    for source in (data, f"{data}/*.nc", sorted(data.glob("*.nc")), tmp_path / "c.catalog.nc3z"):
+        check(nc3z.open_collection(source, chunks={}).dataset, wanted)
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9.nc", b"caf\xe9.nc.nc3z"])
+@pytest.mark.parametrize("errors", ["raise", "ignore"])
+def test_names_that_are_not_utf_8_are_left_out(year, name, errors):
+    wanted = oracle(in_order(year)).load()
+    path = os.fsencode(year) + b"/" + name
+    with open(path, "wb") as file:
+        data = (year / "00.nc").read_bytes()
+        file.write(nc3z.archive_bytes(data) if name.endswith(b"z") else data)
+    found = nc3z.open_collection(year, errors=errors)
+    ((left_out, why),) = found.left_out.items()
+    assert os.fsencode(left_out) == path and "not valid UTF-8" in why and repr(found).encode()
+    check(found.dataset, wanted)
 
 
 def test_damage_is_an_error(year):

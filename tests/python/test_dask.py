@@ -87,6 +87,25 @@ def test_a_log_is_that_of_the_program(tree, tmp_path):
     assert len((out / "SHA256SUMS").read_text().splitlines()) == 4
 
 
+def test_an_output_directory_that_cannot_be_made_fails_for_its_files_alone(tree, tmp_path):
+    out, log = tmp_path / "out", tmp_path / "log.jsonl"
+    out.mkdir()
+    (out / "1").write_text("no directory")
+    done = archive_tree(tree, out, log=log, preset="fast")
+    assert {os.path.relpath(r.path, out) for r in done.archived} == {"0/deep/smooth.nc.nc3z", "0/deep/record_padding.nc.nc3z"}
+    failed = {os.path.relpath(path, tree): words for path, words in done.failed.items()}
+    assert set(failed) == {"1/deep/numeric.nc", "1/deep/etopo120.cdf", "0/deep/bad_truncated_header.nc"}
+    assert all("Error" in failed[name] and str(out / "1") in failed[name] for name in failed if name[0] == "1")
+    last = json.loads(log.read_text().splitlines()[-1])
+    assert last["complete"] and last["counts"] == {"archived": 2, "failed": 3, "passed over": 1}
+
+
+def test_a_dataset_whose_chunks_other_processes_compute_is_archived(client, tmp_path):
+    ds = xr.Dataset({"v": ("x", np.arange(6)), "w": ("x", np.arange(6.0))})
+    ds.chunk({"x": 2}).nc3z.to_archive(tmp_path / "a.nc3z", format="NETCDF3_64BIT_DATA")
+    xr.testing.assert_equal(xr.open_dataset(tmp_path / "a.nc3z").load(), ds)
+
+
 def test_a_tree_is_gone_on_with_after_a_kill(tmp_path):
     root, out = tmp_path / "tree", tmp_path / "out"
     root.mkdir()

@@ -243,6 +243,20 @@ def test_parts_by_dates_longitudes_and_regions(tmp_path):
             d["time"].sel(time=slice(-5.0, 1.0))
 
 
+@pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])
+def test_dates_of_numpy_xarray_and_pandas_select_by_date(tmp_path, unit):
+    pd, xr = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    path = tmp_path / "a.nc"
+    grid(path, [0, 90])
+    date = np.datetime64("2000-01-31", unit)
+    with nc3z.open(path) as d:
+        v = d["v"]
+        for given in (date, np.array(date), xr.DataArray(date), pd.Timestamp(date)):
+            np.testing.assert_array_equal(v.sel(time=given), [[2, 3]])
+            np.testing.assert_array_equal(v.sel(time=slice(None, given)), [[0, 1], [2, 3]])
+            np.testing.assert_array_equal(v.sel(time=slice(given, np.datetime64("2000-02-01", unit))), [[2, 3], [4, 5]])
+
+
 def test_lists_points_masks_and_outputs_are_decoded(tmp_path):
     path = tmp_path / "a.nc"
     grid(path, [0, 90, 180, 270], scale_factor=0.5, missing_value=np.int16(3))

@@ -197,6 +197,21 @@ def test_what_is_refused_changes_nothing(pair, tmp_path):
         nc3z.open(source, "r+")
 
 
+def test_a_new_variable_whose_fill_value_is_refused_is_not_staged(pair, tmp_path):
+    source, archive = pair
+    with nc3z.open(archive, "r+") as edit:
+        for dtype, fill in (("i1", 300), ("i2", 0.5), ("i2", [1, 2]), ("f4", "text")):
+            with pytest.raises((ValueError, TypeError), match="_FillValue"):
+                edit.create_variable("w", dtype, ("COADSY",), fill_value=fill)
+            assert "w" not in edit
+        assert not edit.commit().is_new
+        edit.create_variable("w", "i1", ("COADSY",), fill_value=30)[:] = 3
+        edit.commit()
+    with netCDF4.Dataset(source, "r+") as ds:
+        ds.createVariable("w", "i1", ("COADSY",), fill_value=np.int8(30))[:] = 3
+    same(archive, source, tmp_path)
+
+
 def test_threads_take_turns(pair):
     _, archive = pair
     with nc3z.open(archive, "r+") as edit:

@@ -149,12 +149,28 @@ def test_many_and_again(tmp_path):
         nc3z.archive_many(sources, tmp_path / "out2", on_result=stop)
 
 
+def test_two_sources_that_would_become_one_archive_are_refused(tmp_path):
+    sources = [tmp_path / folder / "s.nc" for folder in ("a", "b")]
+    for path, original in zip(sources, (COADS, CLASSIC / "smooth.nc")):
+        path.parent.mkdir()
+        shutil.copy(original, path)
+    one = tmp_path / "out" / "s.nc.nc3z"
+    for jobs in (sources, [(sources[0], one), (sources[1], f"{tmp_path}/out/./s.nc.nc3z")]):
+        with pytest.raises(ValueError, match="a/s.nc` and `.*b/s.nc` would both become `.*s.nc.nc3z`; nothing was done"):
+            nc3z.archive_many(jobs, tmp_path / "out", force=True)
+        assert not (tmp_path / "out").exists()
+
+
 def test_estimates():
     guess = nc3z.estimate(COADS, ["fast", "default"])
     assert [p.preset for p in guess.presets] == ["fast", "default"]
     assert guess.presets[1].stored_nbytes < guess.original_nbytes and "gzip -6" in guess.peers
     assert len(guess.variables["SST"][1]) == 2
     assert pickle.loads(pickle.dumps(guess)) == guess
+
+
+def test_an_estimate_by_one_preset():
+    assert [p.preset for p in nc3z.estimate(COADS, "fast").presets] == ["fast"]
 
 
 @pytest.fixture(scope="module")

@@ -114,6 +114,24 @@ def test_a_bundle_at_a_url_hides_secrets(server):
     assert server.url("bad.zip") in str(caught.value) and "s3cr3t" not in str(caught.value) and "hush" not in str(caught.value)
 
 
+def test_versions_of_members_and_of_their_bundle(server, tmp_path):
+    if not TOOL.exists():
+        pytest.skip("the tool is not built")
+    archive, bundle = tmp_path / "a.nc3z", tmp_path / "set.bundle.nc3z"
+    nc3z.archive(CLASSIC / "smooth.nc", archive, preset="fast")
+    nc3z.commit(archive, CLASSIC / NAME, allow_unrelated=True)
+    subprocess.run([TOOL, "bundle", archive, "-o", bundle], check=True)
+    subprocess.run([TOOL, "bundle", CLASSIC / "numeric.nc", "-o", bundle, "--append"], check=True)
+    server.put(bundle.name, bundle.read_bytes())
+    wanted = {"@1!/a.nc3z": NAME, "@1!/a.nc3z@1": "smooth.nc", "@2!/a.nc3z@2": NAME, "!/a.nc3z@1": "smooth.nc", "@2!/numeric.nc": "numeric.nc"}
+    for bundled in (str(bundle), server.url(bundle.name)):
+        for name, original in wanted.items():
+            with nc3z.open(bundled + name) as ds:
+                assert ds.read_original(0, ds.original_nbytes) == (CLASSIC / original).read_bytes(), name
+        with pytest.raises((FileNotFoundError, nc3z.Error), match="numeric.nc"):
+            nc3z.open(f"{bundled}@1!/numeric.nc")
+
+
 def test_what_cannot_be_opened_says_why(server, name):
     with pytest.raises(FileNotFoundError) as caught:
         nc3z.open(server.url("nothing.nc3z"))

@@ -213,6 +213,32 @@ def test_to_archive_where_netcdf4_writes_files_only(tmp_path, monkeypatch):
     xr.testing.assert_equal(xr.open_dataset(tmp_path / "a.nc3z").load(), ds)
 
 
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_to_archive_stores_the_values_of_dasks_arrays(in_memory, tmp_path, monkeypatch):
+    monkeypatch.setattr("nc3z.xarray._NETCDF4_WRITES_MEMORY", in_memory)
+    ds = xr.Dataset({"v": ("x", np.arange(5)), "w": ("x", np.arange(5.0))})
+    assert ds.chunk({"x": 2}).nc3z.to_archive(tmp_path / "a.nc3z", format="NETCDF3_64BIT_DATA").verified
+    nc3z.restore(tmp_path / "a.nc3z", tmp_path / "a.nc")
+    xr.testing.assert_equal(xr.open_dataset(tmp_path / "a.nc", engine="netcdf4").load(), ds)
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+@pytest.mark.parametrize("format", [None, "NETCDF3_CLASSIC"])
+def test_to_archive_keeps_records_beside_a_variable_without_dimensions(format, in_memory, tmp_path, monkeypatch):
+    monkeypatch.setattr("nc3z.xarray._NETCDF4_WRITES_MEMORY", in_memory)
+    tas, pr = np.arange(12.0).reshape(4, 3), np.arange(12, dtype="i2").reshape(4, 3)
+    ds = xr.Dataset({"tas": (("time", "x"), tas), "height": 2.0, "pr": (("time", "x"), pr)}, {"time": np.arange(4.0)})
+    by_encoding = ds.chunk()
+    by_encoding.encoding["unlimited_dims"] = {"time"}
+    for given, options in ((ds, {"unlimited_dims": ["time"]}), (by_encoding, {})):
+        done = given.nc3z.to_archive(tmp_path / "a.nc3z", format=format, force=True, **options)
+        assert done.verified and not done.warnings
+        nc3z.restore(tmp_path / "a.nc3z", tmp_path / "a.nc", force=True)
+        with xr.open_dataset(tmp_path / "a.nc", engine="netcdf4") as back:
+            xr.testing.assert_equal(back.load(), ds)
+            assert back.encoding["unlimited_dims"] == {"time"}
+
+
 def test_many_archives_as_one(archives, tmp_path):
     for n in range(3):
         ds = xr.Dataset({"t": (("time", "x"), np.full((2, 3), n))}, {"time": [2 * n, 2 * n + 1]})

@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 import zarr
 from conftest import CLASSIC, NAMES, ODD, ROOT
+from scipy.io import netcdf_file
 
 import nc3z
 from nc3z.zarr import Nc3zStore, Num
@@ -89,6 +90,46 @@ def test_the_store_is_a_read_only_store(archives):
         assert {key async for key in store.list_dir("")} == {"zarr.json", *nc3z.open(path)}
 
     run(keys())
+
+
+#: Type, stored values, `_FillValue`, and the values that xarray shows. Text and numbers that the type does not have equal no element.
+FILLS = {
+    "a fraction": ("i2", [1, 2, 3], np.float64(2.5), [1, 2, 3]),
+    "beyond the type": ("i1", [1, 44, 3], np.int16(300), [1, 44, 3]),
+    "NaN on integers": ("i2", [1, 0, 3], np.float32(np.nan), [1, 0, 3]),
+    "an infinity on integers": ("i4", [1, 0, 3], np.float64(np.inf), [1, 0, 3]),
+    "text": ("f4", [1, 0, 3], "none", [1, 0, 3]),
+    "text on integers": ("i2", [1, 0, 3], "none", [1, 0, 3]),
+    "two values": ("i2", [1, 2, 3], np.array([1, 2], "i2"), [np.nan, np.nan, 3]),
+    "of another type": ("i2", [1, 2, 3], np.float64(2), [1, np.nan, 3]),
+    "of the type": ("f4", [1, 2, 3], np.float32(2), [1, np.nan, 3]),
+}
+
+
+@pytest.mark.parametrize("case", FILLS)
+def test_fill_values_of_another_type(tmp_path, case):
+    dtype, values, fill, wanted = FILLS[case]
+    path = tmp_path / "a.nc"
+    with netcdf_file(path, "w") as ds:
+        ds.createDimension("x", 3)
+        ds.createVariable("v", dtype, ("x",))[:] = values
+        # SciPy takes a text for a number.
+        ds.variables["v"]._FillValue = "9999" if isinstance(fill, str) else fill
+    if isinstance(fill, str):
+        path.write_bytes(path.read_bytes().replace(b"9999", fill.encode()))
+    store = Nc3zStore(path)
+    np.testing.assert_array_equal(zarr.open_group(store, mode="r")["v"][...], values)
+    with xr.open_zarr(store, chunks=None) as found:
+        np.testing.assert_array_equal(found.v, wanted)
+
+
+def test_a_global_fill_value_is_an_attribute(tmp_path):
+    with netcdf_file(tmp_path / "a.nc", "w") as ds:
+        ds.createDimension("x", 2)
+        ds.createVariable("v", "f4", ("x",))[:] = [1, 2]
+        ds._FillValue = "none"
+    with xr.open_zarr(Nc3zStore(tmp_path / "a.nc"), chunks=None) as found:
+        assert found.attrs["_FillValue"] == "none" and found.v.values.tolist() == [1, 2]
 
 
 def arrays():

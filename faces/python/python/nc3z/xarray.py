@@ -339,19 +339,22 @@ class Nc3zAccessor:
                 refuse_texts(value, f"attribute {name}")
         if format is None:
             format = self._chosen(encoding or {})
-        # The type annotations lack this form of the call, which the code supports.
-        to_netcdf: Any = self._dataset.to_netcdf
         keywords = {"format": format, "encoding": encoding, "unlimited_dims": unlimited_dims}
         records = self._dataset.encoding.get("unlimited_dims") if unlimited_dims is None else unlimited_dims
         # In files with records, scipy writes variables without dimensions over the first records.
         is_scipys = not records or all(variable.dims for variable in self._dataset.variables.values())
+        # The type annotations lack this form of the call, which the code supports.
+        dataset: Any = self._dataset
         if format != "NETCDF3_64BIT_DATA" and is_scipys:
-            return nc3z.archive(to_netcdf(engine="scipy", **keywords), path, **options)
+            return nc3z.archive(dataset.to_netcdf(engine="scipy", **keywords), path, **options)
+        # netCDF4's writers leave Dask's arrays unwritten, or fail where other processes compute them.
+        if any(variable.chunks is not None for variable in dataset.variables.values()):
+            dataset = dataset.compute()
 
         def write(target: str | None) -> Any:
             if format == "NETCDF3_64BIT_DATA":
-                return self._cdf5(target, encoding, unlimited_dims)
-            return to_netcdf(target, engine="netcdf4", **keywords)
+                return self._cdf5(dataset, target, encoding, unlimited_dims)
+            return dataset.to_netcdf(target, engine="netcdf4", **keywords)
 
         if _NETCDF4_WRITES_MEMORY:
             return nc3z.archive(write(None), path, **options)
@@ -376,8 +379,9 @@ class Nc3zAccessor:
         )
         return "NETCDF3_64BIT_DATA"
 
-    def _cdf5(self, path: str | None, encoding: Any, unlimited_dims: Iterable[str] | None) -> Any:
-        """Returns the dataset as a CDF-5 file: its bytes, or a file on disk. xarray's own call converts to 32-bit integers, or
+    @staticmethod
+    def _cdf5(dataset: Any, path: str | None, encoding: Any, unlimited_dims: Iterable[str] | None) -> Any:
+        """Returns a dataset in memory as a CDF-5 file: its bytes, or a file on disk. xarray's own call converts to 32-bit integers, or
         refuses.
         """
         import netCDF4
@@ -404,10 +408,6 @@ class Nc3zAccessor:
         memory: Any = {} if path else {"memory": 1}
         file = netCDF4.Dataset(path or "in-memory", "w", format="NETCDF3_64BIT_DATA", **memory)
         try:
-            dataset: Any = self._dataset
-            # `dump_to_store` alone leaves Dask's arrays unwritten.
-            if any(variable.chunks is not None for variable in dataset.variables.values()):
-                dataset = dataset.compute()
             dataset.dump_to_store(store(file, autoclose=False), encoding=encoding, unlimited_dims=unlimited_dims)
         except BaseException:
             file.close()

@@ -109,6 +109,9 @@ class Nc3zStore(Store):
             # Readers expect one value of the array's type: no element equals another one.
             if isinstance(fill, str | bytes) or np.ndim(fill) != 0 or not _is_value(fill, dtype):
                 del written["_FillValue"]
+                if not isinstance(fill, str | bytes) and np.ndim(fill) != 0:
+                    # Each of several values is missing.
+                    written["missing_value"] = [*np.ravel(fill).tolist(), *np.ravel(attributes.get("missing_value", [])).tolist()]
             elif dtype.kind == "f":
                 written["_FillValue"] = base64.standard_b64encode(struct.pack("<d", float(fill))).decode()
         codec: dict[str, Any] = {"name": "bytes"}
