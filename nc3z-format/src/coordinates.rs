@@ -258,7 +258,7 @@ pub fn times(header: &Header) -> Vec<(VarId, Times)> {
 }
 
 /// Returns true if another variable names this one as its bounds.
-fn is_bounds(header: &Header, v: &Variable) -> bool {
+pub fn is_bounds(header: &Header, v: &Variable) -> bool {
     let names = |other: &Variable, key: &[u8]| text(other, key).is_some_and(|name| name.as_bytes() == v.name);
     header.variables.iter().any(|other| names(other, b"bounds") || names(other, b"climatology"))
 }

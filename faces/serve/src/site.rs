@@ -72,7 +72,8 @@ impl Site {
                 // A relative address, so that it holds behind a proxy, too.
                 let last = request.path().rsplit('/').next().unwrap_or("");
                 let reply = Reply::text(StatusCode::MOVED_PERMANENTLY, "a directory ends with /\n");
-                Ok(reply.with(LOCATION, header_of(&format!("{last}/"))?).of("listing"))
+                // `./`, because a name such as `a:b` would be an address with a scheme.
+                Ok(reply.with(LOCATION, header_of(&format!("./{last}/"))?).of("listing"))
             }
             Found::Directory(_) if request.query() == "sizes" => {
                 Ok(listing::sizes(&self.files.view.sizes(&names, SIZED)?).of("listing"))

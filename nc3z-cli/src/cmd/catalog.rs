@@ -91,6 +91,7 @@ pub(crate) fn write_catalog(args: &CatalogArgs) -> Result<Exit> {
     } else {
         super::outputs::check(Some(&args.output), args.out.parents)?;
         if !is_stream {
+            super::outputs::refuse_among(&args.inputs, &args.output)?;
             super::outputs::prepare_new(&args.output, args.out.force)?;
         }
     }

@@ -29,6 +29,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
     let archives = super::offline::without_recalls(archives, PathBuf::as_path, &args.tape)?;
     let place = args.output.clone().unwrap_or_else(|| root.join(sha256sums::NAME));
     let to_stdout = place.as_os_str() == "-";
+    super::outputs::refuse_among(&archives, &place)?;
     let mut entries = match sha256sums::of_file(&place) {
         _ if to_stdout => BTreeMap::new(),
         // A file that is not a manifest is overwritten.

@@ -140,6 +140,22 @@ pub(crate) fn refuse_same(file: &Path, output: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Refuses an output that is one of the files of which it is made.
+pub(crate) fn refuse_among<'f>(files: impl IntoIterator<Item = &'f PathBuf>, output: &Path) -> Result<()> {
+    if !output.exists() {
+        return Ok(());
+    }
+    // A file that cannot be looked at is reported when it is read.
+    let is_it = |file: &&PathBuf| {
+        let meta = named::of(file).and_then(|name| Ok(name.metadata()?));
+        meta.is_ok_and(|meta| meta.is_some_and(|input| is_same_file(&input, output)))
+    };
+    if files.into_iter().any(|file| is_it(&file)) {
+        bail!("`{}` is an input, too; name another output", output.display());
+    }
+    Ok(())
+}
+
 /// Creates the output for a part of a file, which may not be the file itself.
 pub(crate) fn output_of(file: &Path, output: &Path, force: bool) -> Result<AtomicFile> {
     prepare(output)?;

@@ -20,6 +20,7 @@ pub(crate) fn run(args: &RefsArgs) -> Result<Exit> {
 fn refs(args: &RefsArgs) -> Result<Exit> {
     super::outputs::check(args.output.as_deref(), args.out.parents)?;
     if let Some(output) = args.output.as_deref().filter(|output| !super::stdin::is(output)) {
+        super::outputs::refuse_among([&args.archive], output)?;
         super::outputs::prepare_new(output, args.out.force)?;
     }
     let named = named::of(&args.archive)?;

@@ -140,7 +140,7 @@ fn tell_reconciled(found: &Reconciled, out: &mut impl Write) -> Result<()> {
     if found.not_compared > 0 {
         writeln!(
             out,
-            "{} have no digest of the same kind in catalogue and archive; their lengths agree",
+            "{} without a digest of the same kind in catalogue and archive; the lengths that the catalogue has agree",
             count(found.not_compared, "file")
         )?;
     }

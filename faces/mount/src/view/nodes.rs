@@ -4,6 +4,7 @@
 use super::attr::Attr;
 use super::facts::ContentId;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -71,10 +72,17 @@ impl Nodes {
             // The kernel reserves 0 and all ones for "no number".
             *number > ROOT && *number != u64::MAX && !known.nodes.contains_key(number)
         };
+        // Hard links are many places with one file.
+        let of_place = |n: u32| {
+            let mut hasher = DefaultHasher::new();
+            (&place, n).hash(&mut hasher);
+            hasher.finish()
+        };
         let number = match found {
             Some(number) => number,
             None => (0..TRIES)
                 .map(wanted)
+                .chain((0..TRIES).map(of_place))
                 .find(free)
                 .ok_or_else(|| io::Error::other("no inode number is free for the file"))?,
         };
@@ -149,6 +157,14 @@ mod tests {
         assert_eq!(nodes.find(10).unwrap_err().kind(), io::ErrorKind::StaleNetworkFileHandle);
         assert_eq!(enter("c"), 10);
         assert_eq!(nodes.len(), 2);
+    }
+
+    #[test]
+    fn any_number_of_hard_links_have_numbers() {
+        let nodes = Nodes::default();
+        let enter = |name: &str| nodes.enter(plain(name), |n| 10 + u64::from(n), 1, None).unwrap();
+        let numbers: std::collections::HashSet<u64> = (0..1000).map(|n| enter(&format!("{n}"))).collect();
+        assert_eq!(numbers.len(), 1000);
     }
 
     #[test]

@@ -104,7 +104,8 @@ fn rows_of(slab: &Hyperslab) -> VecDeque<Hyperslab> {
 pub(crate) fn page(asked: &Asked, request: &Request) -> String {
     let path = request.path();
     let last = path.rsplit('/').next().unwrap_or("").trim_end_matches(".html");
-    let last = escaped_html(last);
+    // `./`, because a name such as `a:b.nc` would be an address with a scheme.
+    let last = format!("./{}", escaped_html(last));
     let title = escaped_html(&asked.name);
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\n<h1>{title}</h1>\n\

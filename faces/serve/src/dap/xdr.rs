@@ -18,7 +18,7 @@ pub(crate) struct Values {
     /// The projection that is being sent, and its remaining pieces.
     at: usize,
     left: VecDeque<Hyperslab>,
-    /// The number of bytes sent of an array of bytes, which is padded at its end.
+    /// The number of bytes sent of the variable's values: an array of bytes is padded at its end, and a piece may end within a string.
     bytes: u64,
     begun: bool,
     len: u64,
@@ -56,13 +56,13 @@ impl Pieces for Values {
             if !self.begun {
                 self.begun = true;
                 self.bytes = 0;
-                self.left = pieces_of(whole, piece_elements(&variable, whole));
+                self.left = pieces_of(whole, piece_elements(&variable));
                 head(&mut out, &variable, whole);
             }
             if let Some(slab) = self.left.pop_front() {
                 let values = variable.read_bytes(&slab)?;
+                encode(&mut out, &variable, whole, self.bytes, &values);
                 self.bytes += values.len() as u64;
-                encode(&mut out, &variable, whole, &values);
                 continue;
             }
             if is_bytes(variable.ty()) && !whole.count.is_empty() {
@@ -122,6 +122,9 @@ fn head(out: &mut Vec<u8>, variable: &Variable, slab: &Hyperslab) {
     if variable.ty() == NcType::Char {
         if slab.count.len() > 1 {
             out.extend(count(strings(variable, slab).1));
+        } else if slab.count.contains(&0) {
+            // A string without characters has no piece.
+            out.extend(count(0));
         }
     } else if !slab.count.is_empty() {
         let n = count(slab.count.iter().product());
@@ -129,16 +132,24 @@ fn head(out: &mut Vec<u8>, variable: &Variable, slab: &Hyperslab) {
     }
 }
 
-fn encode(out: &mut Vec<u8>, variable: &Variable, whole: &Hyperslab, values: &[u8]) {
+/// Encodes the values behind the first `before` bytes.
+fn encode(out: &mut Vec<u8>, variable: &Variable, whole: &Hyperslab, before: u64, values: &[u8]) {
     match variable.ty() {
         NcType::Char => {
-            let width = strings(variable, whole).0;
-            let step = usize::try_from(width).expect("a string fits in memory").max(1);
+            let width = strings(variable, whole).0.max(1);
             let len = u32::try_from(width).expect("checked before anything is sent").to_be_bytes();
-            for string in values.chunks(step) {
-                out.extend(len);
-                out.extend(string);
-                out.resize(out.len() + padding(width), 0);
+            let (mut at, mut rest) = (before % width, values);
+            while !rest.is_empty() {
+                if at == 0 {
+                    out.extend(len);
+                }
+                let step = usize::try_from(width - at).map_or(rest.len(), |left| left.min(rest.len()));
+                out.extend(&rest[..step]);
+                (at, rest) = (at + step as u64, &rest[step..]);
+                if at == width {
+                    out.resize(out.len() + padding(width), 0);
+                    at = 0;
+                }
             }
         }
         // A single byte is a number of four bytes; bytes of an array are packed.
@@ -161,8 +172,7 @@ fn encode(out: &mut Vec<u8>, variable: &Variable, whole: &Hyperslab, values: &[u
     }
 }
 
-/// The number of elements of a piece: whole strings for text.
-fn piece_elements(variable: &Variable, slab: &Hyperslab) -> u64 {
-    let elements = (PIECE_LEN / variable.ty().size().max(4) as u64).max(1);
-    if variable.ty() == NcType::Char { elements.max(strings(variable, slab).0) } else { elements }
+/// The number of elements of a piece. A piece may end within a string.
+fn piece_elements(variable: &Variable) -> u64 {
+    (PIECE_LEN / variable.ty().size().max(4) as u64).max(1)
 }

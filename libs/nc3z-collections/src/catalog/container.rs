@@ -8,6 +8,7 @@ use crate::bundle::inside;
 use crate::error::Result;
 use crate::pack::PackedRow;
 use bytes::Bytes;
+use nc3z_format::archive::constants::{SLOTS_AT, SUPERBLOCK_TEXT_AT, TEXT};
 use nc3z_format::archive::short::is_short;
 use nc3z_format::archive::{SUPERBLOCK_LEN, Slot, Superblock, unpack};
 use nc3z_format::classic::Header;
@@ -91,7 +92,8 @@ impl Container {
             return true;
         }
         // The short form has the SHA-256 of the classic file, and that of a bundle's table is never computed.
-        if is_short(&start) {
+        // With the text of the long form, only the byte for the form is damaged.
+        if is_short(&start) && start[SUPERBLOCK_TEXT_AT..SLOTS_AT] != *TEXT.as_bytes() {
             return false;
         }
         let Ok(superblock) = Superblock::decode(&start) else { return true };

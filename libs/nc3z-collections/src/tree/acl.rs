@@ -73,7 +73,8 @@ struct Block {
     acls: [Vec<Entry>; 2],
 }
 
-/// Writes both files about all files and directories of `roots` into `directory`.
+/// Writes both files about all files and directories of `roots` into `directory`. Entries that are there stay if their
+/// files are gone: their archives may be all that is left of them.
 ///
 /// # Errors
 /// A file cannot be written, or the system has no such attributes. Files that cannot be read are in the result.
@@ -112,6 +113,9 @@ pub fn write(roots: &[PathBuf], directory: &Path) -> Result<Done> {
             }
         }
     }
+    for (path, out) in paths.iter().zip([&mut acls, &mut attributes]) {
+        keep(path, roots, out)?;
+    }
     for (n, out) in [acls, attributes].iter_mut().enumerate() {
         out.flush().with_context(|| format!("write `{}`", paths[n].display()))?;
     }
@@ -119,6 +123,29 @@ pub fn write(roots: &[PathBuf], directory: &Path) -> Result<Done> {
         target.commit(None)?;
     }
     Ok(done)
+}
+
+/// Writes the entries of an older text whose files are in none of the roots.
+fn keep(older: &Path, roots: &[PathBuf], out: &mut impl Write) -> Result<()> {
+    if !older.exists() {
+        return Ok(());
+    }
+    let mut written = Ok(());
+    each_block(older, &mut |name, lines| {
+        let is_there = roots.iter().any(|root| root.join(name).symlink_metadata().is_ok());
+        if !is_there && written.is_ok() {
+            let mut text = NAME.as_bytes().to_vec();
+            quote(name, &mut text);
+            for line in lines {
+                text.push(b'\n');
+                text.extend_from_slice(line);
+            }
+            text.extend_from_slice(b"\n\n");
+            written = out.write_all(&text);
+        }
+        Some(())
+    })?;
+    written.with_context(|| format!("write `{}`", older.display()))
 }
 
 /// Returns the text about a file in both files.

@@ -70,6 +70,7 @@ impl Journal {
     /// Opens a log to append to, or makes it, and writes the first line of a run.
     pub fn open(path: &Path, about: &About<'_>) -> Result<Self> {
         nc3z_writer::refuse_url(path)?;
+        refuse_other_file(path)?;
         let open = || {
             let mut file = OpenOptions::new().append(true).read(true).create(true).open(path)?;
             // An incomplete line of a killed run stays a line of its own.
@@ -207,6 +208,17 @@ pub(in crate::tree) fn ends_with_line(file: &File) -> std::io::Result<bool> {
         read_exact_at(file, &mut last, len - 1)?;
     }
     Ok(last == *b"\n")
+}
+
+/// Refuses to append to a file that cannot be a log, such as an archive or its original.
+pub(in crate::tree) fn refuse_other_file(path: &Path) -> Result<()> {
+    if !std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() > 0) {
+        return Ok(());
+    }
+    let mut first = [0];
+    let read = File::open(path).and_then(|file| read_exact_at(&file, &mut first, 0));
+    read.with_context(|| format!("open the log `{}`", path.display()))?;
+    if matches!(first, [b'{' | b'\n']) { Ok(()) } else { Err(Refusal::NoLog(path.to_owned()).into()) }
 }
 
 /// Returns whether a name cannot be written as JSON text, or is escaped for terminals.

@@ -157,6 +157,25 @@ pub enum Refusal {
         /// The path of the file.
         file: PathBuf,
     },
+    /// A copy of another file has the name of an archive.
+    #[error("`{}` exists and is an archive, which a copy of `{}` does not replace; rename one of the two", .archive.display(), .file.display())]
+    OverArchive {
+        /// The path of the archive.
+        archive: PathBuf,
+        /// The path of the other file.
+        file: PathBuf,
+    },
+    /// A file to retire is a link.
+    #[error("`{}` is a link, and its file stays where it is: retiring it would free no space", .0.display())]
+    RetiredLink(PathBuf),
+    /// An archive is damaged, and its file would be given up.
+    #[error("`{}` is damaged, as `nc3z verify` says in detail; `{}` stays where it is", .archive.display(), .file.display())]
+    Damaged {
+        /// The path of the archive.
+        archive: PathBuf,
+        /// The path of the file.
+        file: PathBuf,
+    },
     /// A catalogue lacks a column.
     #[error("`{}` has no column `{column}`; its columns are {known}", .path.display())]
     NoColumn {

@@ -10,7 +10,7 @@ use crate::tree::Result;
 use crate::tree::error::Context as _;
 use crate::tree::refusal::{Refusal, SourceKept};
 use nc3z_reader::source::{self, Stamp, open_regular};
-use nc3z_reader::{Archive, Monitor, OpenOptions, platform};
+use nc3z_reader::{Archive, Monitor, OpenOptions, platform, verify};
 use nc3z_writer::ArchiveReport;
 use sha2::{Digest, Sha256};
 use std::fs::{File, Metadata};
@@ -78,8 +78,13 @@ pub(in crate::tree) fn compare(
         return Err(SourceKept::Open(process).into());
     }
     // By position: a failing disk gives an error and no signal.
-    let held = source::open(archive, false).and_then(|source| Archive::from_source(source, options));
-    let held = held.with_context(|| format!("open `{}`", archive.display()))?;
+    let opening = || format!("open `{}`", archive.display());
+    let source = source::open(archive, false).with_context(opening)?;
+    let held = Archive::from_source(source.clone(), options).with_context(opening)?;
+    // The comparison does not need all bytes, such as second copies and parity.
+    if !verify::quick(&source, options, monitor)?.is_sound() {
+        return Err(Refusal::Damaged { archive: archive.to_owned(), file: file.to_owned() }.into());
+    }
     let difference = held.compare_original(&opened, file, monitor)?;
     if difference.is_some() {
         return Err(Refusal::NotEqual { archive: archive.to_owned(), file: file.to_owned() }.into());

@@ -9,7 +9,7 @@ use crate::geography::Geography;
 use crate::text;
 use nc3z_format::NcType;
 use nc3z_format::classic::{DimId, VarId};
-use nc3z_format::coordinates::Direction;
+use nc3z_format::coordinates::{Direction, is_bounds};
 use nc3z_reader::{Dataset, Variable};
 
 /// The maximal number of cells whose positions are read.
@@ -28,8 +28,8 @@ struct Cells {
     dims: Vec<DimId>,
     shape: Vec<u64>,
     outside: Vec<bool>,
-    /// The variables with the positions of the cells, which are never masked.
-    coordinates: [VarId; 2],
+    /// The variables with the positions of the cells, and all bounds: they are never masked.
+    places: Vec<VarId>,
 }
 
 impl Region {
@@ -41,7 +41,7 @@ impl Region {
     /// Returns the mask of a variable over its cells.
     pub fn mask(&self, variable: &Variable) -> Option<std::sync::Arc<Mask>> {
         let cells = self.cells.as_ref()?;
-        if cells.coordinates.contains(&variable.id()) || variable.ty() == NcType::Char {
+        if cells.places.contains(&variable.id()) || variable.ty() == NcType::Char {
             return None;
         }
         let own = &variable.header().dimensions;
@@ -68,7 +68,7 @@ pub(super) fn region_of(dataset: &Dataset, variable: &Variable, area: &BoxArg) -
             text::safe(&variable.name())
         )));
     };
-    of_cells(&geography, area)
+    of_cells(dataset, &geography, area)
 }
 
 fn of_axes(dataset: &Dataset, (lon, lat): (DimId, DimId), area: &BoxArg) -> Result<Region> {
@@ -86,7 +86,7 @@ fn of_axes(dataset: &Dataset, (lon, lat): (DimId, DimId), area: &BoxArg) -> Resu
     Ok(Region { ranges, cells: None })
 }
 
-fn of_cells(geography: &Geography, area: &BoxArg) -> Result<Region> {
+fn of_cells(dataset: &Dataset, geography: &Geography, area: &BoxArg) -> Result<Region> {
     let shape = geography.shape();
     let count = super::elements(&shape);
     if count > MAX_CELLS {
@@ -116,8 +116,9 @@ fn of_cells(geography: &Geography, area: &BoxArg) -> Result<Region> {
         .map(|(d, end)| end.map(|(low, high)| (*d, vec![Segment::new(low, high - low + 1)])))
         .collect();
     let ranges = ranges.ok_or_else(|| Error::wrong("the region is empty: it contains no cell"))?;
-    let coordinates = geography.variables();
-    Ok(Region { ranges, cells: Some(Cells { dims: geography.dims().to_vec(), shape, outside, coordinates }) })
+    let bounds = dataset.variables().filter(|v| is_bounds(dataset.header(), v.header())).map(|v| v.id());
+    let places = geography.variables().into_iter().chain(bounds).collect();
+    Ok(Region { ranges, cells: Some(Cells { dims: geography.dims().to_vec(), shape, outside, places }) })
 }
 
 /// Returns the regions of some variables, one for each of their grids. Variables without latitudes and

@@ -58,6 +58,7 @@ fn write(args: &BundleArgs) -> Result<Exit> {
         super::outputs::check_file(Some(&args.output), args.out.parents)?;
     } else {
         super::outputs::check(Some(&args.output), args.out.parents)?;
+        super::outputs::refuse_among(&args.inputs, &args.output)?;
     }
     let Inputs { files, others, failures } = inputs::find(args)?;
     let mut written = Vec::new();

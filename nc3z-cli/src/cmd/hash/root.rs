@@ -22,6 +22,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
     }
     outputs::check_file(args.tree.as_deref(), args.parents)?;
     if let Some(tree) = &args.tree {
+        outputs::refuse_among(&args.files, tree)?;
         outputs::prepare_new(tree, args.force)?;
     }
     let mut out = Stdout::results();

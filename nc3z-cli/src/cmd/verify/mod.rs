@@ -22,6 +22,7 @@ use crate::output::{report_error, set_level, tells, text};
 use crate::registry::open_options;
 use anyhow::{Context, Result, bail};
 use nc3z::opener::Kind;
+use nc3z_collections::bundle::Bundle;
 use nc3z_look::defects::Defect;
 use nc3z_look::tile_location;
 use nc3z_look::verify::{
@@ -99,7 +100,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
         drop(progress);
         if *args.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&reports)?)?;
-        } else if checked > 1 && (tells() || bad > 0) {
+        } else if checked != 1 && (tells() || bad > 0) {
             let others = Other::words(&others).map_or_else(String::new, |words| format!("; {words}"));
             writeln!(out, "{checked} {noun} checked, {bad} of them not sound{others}")?;
         }
@@ -139,7 +140,21 @@ fn find(args: &VerifyArgs) -> Result<Found> {
         let job = |path: &PathBuf| Job { input: path.clone(), output: PathBuf::new(), name: path.clone() };
         return Ok(Found { jobs: archives.iter().map(job).collect(), ..Found::default() });
     }
-    targets::archives(&archives, None, true)
+    let mut found = targets::archives(&archives, None, true)?;
+    if args.against.is_some() {
+        return Ok(found);
+    }
+    // A bundle in a tree is checked as one that is named, also if it is too damaged to be known by its content.
+    let is_bundle = |other: &Other| {
+        other.kind.is_content()
+            && (Bundle::is_name(&other.path.to_string_lossy()) || super::unbundle::is_bundle(&other.path))
+    };
+    let (bundles, others): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut found.others).into_iter().partition(is_bundle);
+    found.others = others;
+    let job = |other: Other| Job { input: other.path, output: PathBuf::new(), name: other.name };
+    found.jobs.extend(bundles.into_iter().map(job));
+    Ok(found)
 }
 
 /// The files that archives are compared with.

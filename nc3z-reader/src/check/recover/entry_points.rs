@@ -11,7 +11,7 @@ use crate::source::truncated::TruncatedSource;
 use crate::source::{ByteSource, SharedSource};
 use crate::trailers;
 use nc3z_format::Error as FormatError;
-use nc3z_format::archive::constants::TRAILER_MARKER;
+use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, TRAILER_MARKER};
 use nc3z_format::archive::{
     CommitSlots, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, TRAILER_LEN,
     Trailer,
@@ -179,6 +179,7 @@ impl EntryPoints {
             Arc::new(TruncatedSource::new(Arc::clone(source), missing))
         };
         let last = (place, trailer);
+        let original_len = first_len(&*view, &last.1).unwrap_or(u64::from_le_bytes(long));
         let slots = match missing {
             0 => Superblock::slots(start, &last.1.salt),
             _ => CommitSlots::default(),
@@ -191,12 +192,25 @@ impl EntryPoints {
             missing,
             superblock: Err(e),
             salt: last.1.salt,
-            original_len: last.1.original_len,
+            original_len,
             trailer: Some(last),
             trailer_error,
             head: (missing == 0).then_some(head),
         })
     }
+}
+
+/// The length of the file to which the salt belongs: that of the first generation. The trailer of a generation with a later head has the
+/// length of another file. None if the trailers before it are damaged.
+fn first_len(source: &dyn ByteSource, last: &Trailer) -> Option<u64> {
+    let mut this = last.clone();
+    while this.required & REQUIRED_LATER_HEAD != 0 {
+        if this.previous == 0 {
+            return None;
+        }
+        this = trailers::read_previous(source, &this).ok()?.1;
+    }
+    Some(this.original_len)
 }
 
 /// The last trailer that is valid under its own salt, with its offset in the file. It is at the end, where it

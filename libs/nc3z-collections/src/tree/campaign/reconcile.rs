@@ -249,6 +249,11 @@ impl Reconciling<'_> {
             note(&mut result.extra, path.to_owned());
             return Ok(());
         };
+        // A second archive of a name is of another file, and the catalogue has one.
+        if entry.size == SEEN {
+            note(&mut result.extra, path.to_owned());
+            return Ok(());
+        }
         let Entry { size, sum } = std::mem::replace(entry, Entry { size: SEEN, sum: Sum::None });
         let archive = source::open(path, false).and_then(|source| Archive::from_source(source, self.open));
         let archive = archive.with_context(|| format!("open `{}`", path.display()))?;

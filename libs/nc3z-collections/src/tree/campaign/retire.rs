@@ -168,6 +168,9 @@ impl Trash {
         if target.symlink_metadata().is_ok() {
             return Err(Refusal::Exists(target).into());
         }
+        if original.is_symlink() {
+            return Err(Refusal::RetiredLink(original).into());
+        }
         let meta = compare(&archive, &original, open, watch.monitor())?;
         let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);

@@ -3,7 +3,7 @@
 
 use crate::tree::Result;
 use crate::tree::error::Context as _;
-use crate::tree::journal::ends_with_line;
+use crate::tree::journal::{ends_with_line, refuse_other_file};
 use nc3z_format::units::utc;
 use serde_json::Value;
 use std::fs::OpenOptions;
@@ -24,6 +24,7 @@ pub fn log_path(manifest: &Path) -> PathBuf {
 /// Appends a line with a single write, and syncs it. An incomplete line, of a killed run or a full disk, becomes a
 /// line of its own.
 pub fn append(log: &Path, line: &Value) -> Result<()> {
+    refuse_other_file(log)?;
     let write = || -> std::io::Result<()> {
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(log)?;
         let end = if ends_with_line(&file)? { "" } else { "\n" };

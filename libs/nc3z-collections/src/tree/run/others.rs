@@ -4,6 +4,7 @@ use super::files::Work;
 use super::{Ending, Event};
 use crate::tree::error::Context as _;
 use crate::tree::links::{self, Made};
+use crate::tree::refusal::Refusal;
 use crate::tree::walk::Job;
 use crate::tree::{FileKind, Other, Result, Summary, walk};
 use nc3z_reader::source::{Stamp, open_regular};
@@ -63,6 +64,7 @@ impl Work<'_> {
         let rename = |p: &Path| Ok(if is_archived { walk::archive_name(p) } else { p.to_owned() });
         let to = output.join(&other.name);
         let name = if other.path.is_dir() { to.clone() } else { rename(&to)? };
+        refuse_over_archive(&other.path, &name)?;
         let force = self.options.force && taken.insert(name);
         match links::make(other, &to, &rename, force, &|to| self.make_place(to, (&other.path, &other.name)))?
         {
@@ -83,6 +85,7 @@ impl Work<'_> {
         if self.options.skip_existing.is_some() && std::fs::symlink_metadata(to).is_ok_and(looks_same) {
             return Ok(false);
         }
+        refuse_over_archive(from, to)?;
         self.make_place(to, (from, &other.name))?;
         let target = AtomicFile::create(to, force)?;
         std::io::copy(&mut source, &mut target.file())
@@ -90,4 +93,13 @@ impl Work<'_> {
         target.commit(Some(&meta))?;
         Ok(true)
     }
+}
+
+/// Refuses to replace an archive, which may be all that is left of its original, by another file. A link of the name is no
+/// archive.
+fn refuse_over_archive(from: &Path, to: &Path) -> Result<()> {
+    if to.is_symlink() || FileKind::from_path(to) != FileKind::Archive {
+        return Ok(());
+    }
+    Err(Refusal::OverArchive { archive: to.to_owned(), file: from.to_owned() }.into())
 }
