@@ -90,6 +90,26 @@ class Boxes(Case):
                 found += 1
         self.assertGreater(found, BOXES // 4)
 
+    def test_bounds_of_cells_outside_are_kept(self):
+        import netCDF4
+        import numpy as np
+
+        y, x = np.mgrid[0:18, 0:30]
+        path, corners = grid(self.dir / "a.nc", -30 + 1.7 * y - 0.3 * x, -20 + 1.5 * x + 0.5 * y), np.array([-0.5, 0.25, 0.5, -0.25])
+        with netCDF4.Dataset(path, "a") as d:
+            d.createDimension("v", 4)
+            for name in ("lat", "lon"):
+                d[name].bounds = f"{name}_b"
+                d.createVariable(f"{name}_b", "f8", ("y", "x", "v"))[:] = d[name][:][..., None] + corners
+        self.ok(nc3z("subset", path, "--box=-10.1,9.9,-29.9,-12.1", "-o", self.dir / "b.nc"))
+        with netCDF4.Dataset(self.dir / "b.nc") as d:
+            d.set_auto_mask(False)
+            self.assertIn(FILL, d["t"][:])
+            for name in ("lat", "lon"):
+                np.testing.assert_array_equal(d[f"{name}_b"][:], d[name][:][..., None] + corners)
+                self.ok(nc3z("read", path, f"{name}_b", "--box=-10.1,9.9,-29.9,-12.1", "--format", "npy", "-f", "-o", self.dir / "b.npy"))
+                np.testing.assert_array_equal(np.load(self.dir / "b.npy"), d[f"{name}_b"][:])
+
 
 if __name__ == "__main__":
     unittest.main()

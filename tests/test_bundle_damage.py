@@ -82,6 +82,16 @@ class Damage(Case):
             cut.write_bytes(after[:length])
             self.assertEqual(self.listed(cut), (3, None), length)
 
+    def test_a_grown_bundle_is_repaired_without_its_superblock(self):
+        _, after = self.grown()
+        hurt, good = self.dir / "hurt.bundle.nc3z", self.dir / "good.bundle.nc3z"
+        for data in (after[:20] + bytes([after[20] ^ 1]) + after[21:], bytes(112) + after[112:]):
+            hurt.write_bytes(data)
+            # A bundle has no recorded SHA-256 that could confirm the whole.
+            self.assertIn(b" 0 lost; all blocks are saved", nc3z("repair", hurt, "-f", "-o", good).stdout)
+            self.assertEqual(self.restored(good), 12)
+            self.assertEqual({path.read_bytes() for path in (self.dir / "restored").rglob("*.nc")}, {classic(n) for n in range(12)})
+
     def test_members_are_compared_with_their_checksums_on_every_way_out(self):
         tree = self.tree(3)
         (tree / "notes.txt").write_text("Some notes of no consequence.")

@@ -176,6 +176,24 @@ class Members(Aggregation):
             self.assertEqual([n for n, sound in found.items() if not sound], ["hurt.bundle.nc3z", path.name])
             self.assertEqual(nc3z("verify", f"{self.dir / 'hurt.bundle.nc3z'}!/{path.name}").returncode, 3)
 
+    def test_bundles_in_a_tree_are_verified(self):
+        tree = self.dir / "tree"
+        tree.mkdir()
+        said = self.ok(nc3z("verify", "-r", tree)).stdout.decode()
+        self.assertEqual(said, "0 archives checked, 0 of them not sound\n")
+        whole = self.bundled(2).read_bytes()
+        (tree / "set.bundle.nc3z").write_bytes(whole)
+        self.assertIn("set.bundle.nc3z!/m0001.nc.nc3z: sound", self.ok(nc3z("verify", "-r", tree)).stdout.decode())
+        self.assertTrue(json.loads(self.ok(nc3z("verify", "-r", "--json", tree)).stdout))
+        # In a member, and where a file says what it is.
+        for at in (whole.index((self.dir / "data/m0001.nc.nc3z").read_bytes()) + 100, 0):
+            (tree / "set.bundle.nc3z").write_bytes(whole[:at] + bytes(b ^ 0xFF for b in whole[at:at + 8]) + whole[at + 8:])
+            for more in ((), ("--deep",), ("--json",), ("-q",)):
+                with self.subTest(at=at, more=more):
+                    done = nc3z("verify", "-r", *more, tree)
+                    self.assertEqual(done.returncode, 3, (done.stdout, done.stderr))
+                    self.assertIn("set.bundle.nc3z", done.stdout.decode() + done.stderr)
+
     def test_a_zip_of_others_and_a_tar_are_verified(self):
         self.bundled()
         other, tar = self.dir / "other.zip", self.dir / "set.tar"

@@ -11,7 +11,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from common import NIGHT, Case, Moments, finish, missing, nc3z, need_program, start, wait_for
+from common import NIGHT, Case, Moments, finish, missing, nc3z, need_program, start, synthetic, wait_for
 from test_trees import HDF5, classic
 
 FILES = 400 if NIGHT else 24
@@ -347,6 +347,39 @@ class Retire(Case):
         self.run_here("retire", "-q", "--undo", "--trash", "trash")
         self.assertEqual((self.files("data"), self.files("trash/files")), (self.before, {}))
 
+    def test_what_has_a_damaged_archive_stays(self):
+        """Also where the damage is in a second copy or in parity, which restoring does not read."""
+        for name, options in (("head.nc", ()), ("parity.nc", ("--parity", "20%"))):
+            synthetic(self.dir / "data" / name, mib=1)
+            self.run_here("archive", "-q", f"data/{name}", "-o", f"out/{name}.nc3z", *options)
+        self.before = self.files("data")
+        self.run_here("retire", "-q", "data", "out", "--trash", "purged")
+        for name, at in (("head.nc", 200), ("parity.nc", -5000)):
+            raw = bytearray((self.dir / f"out/{name}.nc3z").read_bytes())
+            raw[at:at + 8] = bytes(b ^ 0xFF for b in raw[at:at + 8])
+            (self.dir / f"out/{name}.nc3z").write_bytes(raw)
+            self.run_here("verify", f"out/{name}.nc3z", code=3)
+        done = self.run_here("retire", "--purge", "--after", "0s", "--yes", "--trash", "purged", code=3)
+        for name in ("head.nc", "parity.nc"):
+            self.assertRegex(done.stderr, f"`.*out/{name}.nc3z` is damaged")
+        self.assertEqual(set(self.files("purged/files")), {"head.nc", "parity.nc"})
+        self.run_here("retire", "-q", "--undo", "--trash", "purged")
+        self.run_here("retire", "-q", "data", "out", "--trash", "trash", code=3)
+        self.assertEqual(set(self.files("data")), {"head.nc", "parity.nc"})
+        done = self.run_here("archive", "-r", "data", "-o", "out", "--skip-existing", "--remove-source", code=1)
+        self.assertNotIn("repair data/", done.stderr)
+        self.assertEqual(self.files("data"), {name: self.before[name] for name in ("head.nc", "parity.nc")})
+
+    def test_links_stay(self):
+        (self.dir / "else.nc").write_bytes(self.before["0/0.nc"])
+        (self.dir / "data/link.nc").symlink_to("../else.nc")
+        self.run_here("archive", "-q", "data/link.nc", "-o", "out/link.nc.nc3z")
+        done = self.run_here("retire", "data", "out", "--trash", "trash", code=1)
+        self.assertRegex(done.stderr, "data/link.nc` is a link")
+        self.assertIn("6 files moved", done.stderr)
+        self.assertEqual(set(self.files("trash/files")), set(self.before) - {"link.nc"})
+        self.assertEqual(os.readlink(self.dir / "data/link.nc"), "../else.nc")
+
     def test_killed_at_any_step(self):
         """Each file is in exactly one place, and the next run, or --undo, continues."""
         shim = self.dir / "faults.so"
@@ -425,6 +458,17 @@ class Belongings(Case):
                 subprocess.run([tool, f"--restore={self.dir / directory / name}"], cwd=self.dir / plain, check=True)
             subprocess.run(["setfacl", f"--restore={self.dir / directory / 'acl.txt'}"], cwd=self.dir / plain, check=True)
             self.assertEqual(self.said(plain), self.before)
+
+    def test_entries_of_removed_files_stay(self):
+        self.run_here("plan", "data", "-o", "camp", "--no-samples")
+        for _ in range(2):
+            self.run_here("archive", "-q", "-r", "data", "-o", "out", "--acl", "beside", "--parents", "--remove-source")
+        self.assertEqual(list((self.dir / "data").rglob("*.nc")), [])
+        self.run_here("plan", "data", "-o", "camp", "--no-samples", "--update")
+        for directory in ("beside", "camp"):
+            back = f"back-{directory}"
+            self.run_here("restore", "-q", "-r", "out", "-o", back, "--acl", directory)
+            self.assertEqual(self.said(back), self.before)
 
     def escaped(self, parts):
         """The name with `=` is escaped in both files."""
@@ -505,6 +549,17 @@ class Reconcile(Case):
             self.assertEqual(int(row["size"]), (self.dir / row["path"]).stat().st_size)
         text = nc3z("reconcile", "cat.csv", "out", cwd=self.dir)
         self.assertIn(b"28 matched, 3 missing, 3 extra, 6 different\n", text.stdout)
+
+    def test_by_name_a_second_archive_of_a_name_is_extra(self):
+        with open(self.dir / "cat.csv", "w", newline="", encoding="utf-8") as f:
+            writer = csv.writer(f)
+            writer.writerow(("path", "size", "checksum"))
+            writer.writerows([os.path.basename(row["path"]), row["size"], row["sha"]] for row in self.rows)
+        self.compare("--by-name")
+        self.ok(nc3z("archive", "-q", "--parents", synthetic(self.dir / "7.nc", mib=1), "-o", "out/else/7.nc.nc3z", cwd=self.dir))
+        found = self.compare("--by-name", "--write", "new.csv", code=1)
+        self.assertEqual((found["matched"], found["extra"], found["first"]["extra"]), (40, 1, ["out/else/7.nc.nc3z"]))
+        self.assertNotIn("else", (self.dir / "new.csv").read_text())
 
 
 if __name__ == "__main__":

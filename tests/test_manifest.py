@@ -200,6 +200,21 @@ class Verify(Tree):
         self.assertEqual(len(self.log("log")), 1)
         self.fails(self.run_here("verify", "--manifest", "out/SHA256SUMS", "--fixity-log", "no/such/log"), 1, "log was not written")
 
+    def test_a_log_never_goes_into_another_file(self):
+        before = {name: (self.dir / name).read_bytes() for name in ("in/a.nc", "in/notes.txt", "out/a.nc.nc3z", "out/SHA256SUMS")}
+        for name, raw in before.items():
+            for n, command in enumerate((("archive", "-f", "in/sub/b.nc", "-o", "b.nc3z", "--log"), ("archive", "-f", "in/a.nc", "-o", "a.nc3z", "--log"),
+                                         ("verify", "--manifest", "out", "--fixity-log"))):
+                with self.subTest(name=name, command=n):
+                    self.fails(self.run_here(*command, name), 1, f"{name}.*is not the log")
+                    self.assertEqual((self.dir / name).read_bytes(), raw)
+        # An empty file, and a log, are appended to.
+        (self.dir / "log").touch()
+        for _ in range(2):
+            self.ok(self.run_here("archive", "-f", "in/a.nc", "-o", "a.nc3z", "--log", "log"))
+            self.check("--manifest", "out", "--fixity-log", "fixity")
+        self.assertEqual(len(self.log("fixity")), 2)
+
     def test_directory_elsewhere(self):
         shutil.copytree(self.dir / "out", self.dir / "copy")
         os.unlink(self.dir / "copy/SHA256SUMS")

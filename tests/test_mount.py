@@ -457,6 +457,14 @@ class Places(MountCase):
                 self.assertEqual((done.returncode, done.stdout), (1, b""), name)
             self.assertEqual((self.place / "up/sub/x.nc").read_bytes(), COADS.read_bytes())
 
+    def test_many_hard_links_of_a_file_are_read(self):
+        for n in range(70):
+            (self.source / f"link{n}.nc.nc3z").hardlink_to(self.source / "sub/x.nc.nc3z")
+        with self.mounted():
+            for n in range(70):
+                with open(self.place / f"link{n}.nc", "rb") as f:
+                    self.assertEqual(f.read(PAGE), COADS.read_bytes()[:PAGE])
+
     def test_directories_have_no_false_link_counts(self):
         (self.source / "sub/deep").mkdir()
         with self.mounted():

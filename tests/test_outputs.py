@@ -143,6 +143,26 @@ class Outputs(Case):
         self.ok(nc3z("archive", "k.nc", "-o", "./s3:/b/k.nc3z", "--parents", cwd=self.dir))
         self.assertTrue((self.dir / "s3:/b/k.nc3z").exists())
 
+    def test_an_input_is_never_replaced(self):
+        other = self.dir / "k.nc"
+        other.write_bytes((CLASSIC / "numeric.nc").read_bytes())
+        (self.dir / "alias.nc").hardlink_to(other)
+        commands = [(("bundle", self.archive, other, "-o"), other), (("bundle", self.archive, other, "-o"), self.dir / "alias.nc"),
+                    (("bundle", "--pack", CLASSIC / NAME, other, "-o"), other), (("catalog", self.archive, other, "-o"), other), (("refs", self.zarr(), "-o"), self.zarr()),
+                    (("hash", self.archive, "--tree"), self.archive), (("hash", "--manifest", self.dir, "-o"), self.archive)]
+        before = {path: path.read_bytes() for path in self.dir.iterdir()}
+        for command, output in commands:
+            with self.subTest(command=command[:2], output=output.name):
+                self.fails(nc3z(*command, output, "--force"), 1, "is an input, too")
+                self.assertEqual({path: path.read_bytes() for path in self.dir.iterdir()}, before)
+                self.ok(nc3z(*command, self.dir.parent / f"{self.dir.name}.out", "--force"))
+                (self.dir.parent / f"{self.dir.name}.out").unlink()
+        # Nor a file of a directory that is one.
+        for command in (("bundle", self.dir, "-o"), ("catalog", self.dir, "-o"), ("list", self.dir, "--html")):
+            with self.subTest(command=command[0]):
+                self.fails(nc3z(*command, other, "--force"), 1, "is a classic netCDF file")
+                self.assertEqual({path: path.read_bytes() for path in self.dir.iterdir()}, before)
+
     def test_no_file_is_named_by_a_dash(self):
         for command in (("recompress", self.archive, "-o", "-"), ("commit", "-", self.archive), ("hash", "--manifest", ".", "-o", "-"), ("bundle", "--extract", self.bundle(), "-o", "-")):
             with self.subTest(command=command[0]):

@@ -280,6 +280,17 @@ class Packed(Aggregation):
         self.ok(nc3z("repair", hurt, "-o", mended, "-f"))
         self.assertEqual(mended.read_bytes(), bundle.read_bytes())
 
+    def test_a_bundle_whose_form_byte_is_damaged_is_still_one(self):
+        tree = self.tree(6)
+        bundle, hurt = self.packed(tree, "--parity", "20%"), self.dir / "hurt.bundle.nc3z"
+        data = bundle.read_bytes()
+        # Those of the other forms.
+        for form in (1, 2):
+            hurt.write_bytes(data[:9] + bytes([form]) + data[10:])
+            self.assertIn("computed from its parity", self.ok(nc3z("restore", "-r", hurt, "-o", self.dir / f"out{form}")).stderr)
+            self.same(tree, self.dir / f"out{form}")
+            self.assertEqual(names(hurt), names(bundle))
+
     def test_what_cannot_be_mended_is_said(self):
         tree = self.tree(12)
         hurt = self.hurt(self.packed(tree), 0, 400)

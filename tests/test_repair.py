@@ -182,6 +182,35 @@ class Repair(Case):
                 self.assertTrue(report["complete"])
                 self.assertIn(report["digest"], ("confirmed", "recomputed"))
 
+    def test_a_damaged_superblock_of_an_edited_archive_costs_nothing(self):
+        """A later header is another than the one that the superblock and the archive's salt know."""
+        titled, more, longer = self.dir / "titled.nc", self.dir / "more.nc", self.dir / "longer.nc"
+        for path in (titled, more, longer):
+            shutil.copy(ORIGINAL, path)
+        with self.netcdf4.Dataset(titled, "a") as d:
+            d.title = "a new and longer title"
+        with self.netcdf4.Dataset(more, "a") as b, self.netcdf4.Dataset(longer, "a") as d:
+            steps = len(b.dimensions["time"])
+            b["time"][:] += steps
+            for name in ("time", "tas", "flags"):
+                d[name][steps:] = b[name][:]
+        edited = self.dir / "edited.nc3z"
+        attr, append = ("attr", edited, ":title=a new and longer title"), ("append", edited, more)
+        for commands, expected in (([attr], titled), ([append], longer), ([attr, append], longer)):
+            shutil.copy(ARCHIVE, edited)
+            for command in commands:
+                self.ok(nc3z(*command))
+            whole = edited.read_bytes()
+            for content in (whole[:20] + bytes([whole[20] ^ 0x40]) + whole[21:], bytes(112) + whole[112:], bytes(4096) + whole[4096:], whole[30:]):
+                report, good = self.repair(content)
+                with self.subTest(commands=len(commands), begin=content[:24]):
+                    self.assertTrue(report["complete"] or content[:4096] == bytes(4096))
+                    self.assertGreater(report["tiles"], 20 * report["lost_tiles"])
+                    back = self.filled(good, 3 if report["lost_tiles"] else 0)
+                    self.same_but_lost(back, report["lost"], expected)
+                    with self.netcdf4.Dataset(back) as d:
+                        self.assertEqual(getattr(d, "title", None), "a new and longer title" if attr in commands else None)
+
     def test_sound_archive(self):
         report = self.check(GOOD)
         self.assertEqual((report["lost_tiles"], report["digest"], report["notes"]), (0, "confirmed", []))

@@ -3,16 +3,20 @@
 import email.parser
 import email.policy
 import hashlib
+import html
 import http.client
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
 import threading
 import time
 import unittest
+import urllib.parse
+import urllib.request
 
 import kinds
 from common import CLASSIC, NIGHT, Case, good_files, nc3z, peak_memory, sha256, start, synthetic
@@ -372,8 +376,20 @@ class Running(ServeCase):
             self.assertIn('href="%C3%A4%3Cb%3E.nc"', page)
             self.assertNotIn("<b>", page)
             moved = server.ask("/sub%20dir")
-            self.assertEqual((moved.status, moved["location"]), (301, "sub%20dir/"))
+            self.assertEqual((moved.status, moved["location"]), (301, "./sub%20dir/"))
             self.assertEqual(server.ask("/sub%20dir/" + entries[0]["href"]).body, SMALL.read_bytes())
+
+    def test_names_with_a_colon_are_no_addresses_with_a_scheme(self):
+        self.archive(SMALL, "run-a:b/x-1:y.nc")
+        with self.serving("--quiet") as server:
+            with urllib.request.urlopen(server.url + "run-a:b", timeout=SOON) as reply:
+                self.assertEqual(reply.url, f"{server.url}run-a:b/")
+            page = f"{server.url}run-a:b/x-1:y.nc.html"
+            links = re.findall(r'href="([^"]*)"', server.ask("/run-a:b/x-1:y.nc.html").body.decode())
+            self.assertTrue(links)
+            for link in links:
+                address = urllib.parse.urljoin(page, html.unescape(link))
+                self.assertTrue(address.startswith(f"{server.url}run-a:b/x-1:y.nc"), address)
 
     def test_metrics_and_access_log(self):
         self.archive(SMALL, "x.nc")

@@ -2,13 +2,14 @@
 
 import os
 import random
+import struct
 import subprocess
 import unittest
 import urllib.parse
 
 import numpy as np
 
-from common import CLASSIC, NIGHT, good_files, missing, nc3z, need_program, synthetic
+from common import CLASSIC, NIGHT, good_files, header, missing, nc3z, need_program, peak_memory, synthetic
 from serving import ServeCase
 
 COADS = CLASSIC / "coads_climatology.cdf"
@@ -250,6 +251,17 @@ class Misfits(ServeCase):
             done = subprocess.run(["ncdump", server.address("x.nc")], capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual((done.returncode, " a = 7, 7, 7, 7 ;" in done.stdout), (0, True), done.stderr)
 
+    def test_text_along_time_without_records_is_an_empty_string(self):
+        netCDF4 = netcdf4(self)
+        with odd_file(self, "x.nc") as file:
+            file.createVariable("c", "S1", ("time",))
+            file.createVariable("z", "f8", ("x",))[:] = [1, 2, 3, 4]
+        with self.serving("--quiet") as server:
+            self.assertEqual(server.ask("/x.nc.dods?c").body.split(b"Data:\n", 1)[1], bytes(4))
+            self.assertEqual(server.ask("/x.nc.dods?z,c").body.split(b"Data:\n", 1)[1], struct.pack(">II4d", 4, 4, 1, 2, 3, 4) + bytes(4))
+            with netCDF4.Dataset(server.address("x.nc")) as shown:
+                self.assertEqual(shown["z"][:].tolist(), [1, 2, 3, 4])
+
     def test_files_with_64_bit_integers_are_read_without_them(self):
         netCDF4 = netcdf4(self)
         with netCDF4.Dataset(self.source / "x.nc", "w", format="NETCDF3_64BIT_DATA") as d:
@@ -424,7 +436,39 @@ class Constraints(ServeCase):
             self.assertIn("Int16 a[time = 2][x = 3];", text)
             form = server.ask("/x.nc.html")
             self.assertEqual(form["content-description"], "dods-form")
-            self.assertIn(b'href="x.nc.ascii?a[0:39][0:4]"', form.body)
+            self.assertIn(b'href="./x.nc.ascii?a[0:39][0:4]"', form.body)
+
+    def test_long_text_is_right_and_is_never_in_memory_as_a_whole(self):
+        """Strings longer and shorter than a piece of 1 MiB, of lengths that need padding."""
+        netCDF4 = netcdf4(self)
+        pick = np.random.default_rng(7)
+        with netCDF4.Dataset(self.dir / "a.nc", "w", format="NETCDF3_64BIT_OFFSET") as d:
+            for name, size in (("n", 3_000_001), ("rows", 3), ("wide", 1_500_002), ("many", 40_001), ("short", 61)):
+                d.createDimension(name, size)
+            texts = {}
+            for name, dims in (("one", ("n",)), ("long", ("rows", "wide")), ("lines", ("many", "short"))):
+                texts[name] = pick.integers(32, 127, [len(d.dimensions[x]) for x in dims]).astype("u1")
+                d.createVariable(name, "S1", dims)[:] = texts[name].view("S1")
+        self.archive(self.dir / "a.nc", "x.nc")
+        huge = 48 << 20
+        with open(self.source / "huge.nc", "wb") as f:
+            f.write(header([("c", (0,), 2, huge)], [("n", huge)]))
+            f.truncate(f.tell() + huge)
+
+        def xdr(text):
+            strings = text if text.ndim > 1 else text[None]
+            count = struct.pack(">I", len(strings)) if text.ndim > 1 else b""
+            return count + b"".join(struct.pack(">I", len(s)) + s.tobytes() + bytes(-len(s) % 4) for s in strings)
+
+        with self.serving("--quiet") as server:
+            for name, text in texts.items():
+                self.assertTrue(server.ask(f"/x.nc.dods?{name}").body.split(b"Data:\n", 1)[1] == xdr(text), name)
+            # Text has no index along its last dimension.
+            for query, part in (("long[1:2]", texts["long"][1:]), ("lines[7:3:40000]", texts["lines"][7::3])):
+                self.assertTrue(server.ask("/x.nc.dods?" + urllib.parse.quote(query)).body.split(b"Data:\n", 1)[1] == xdr(part), query)
+            before = peak_memory(server.process.pid)
+            self.assertEqual(len(server.ask("/huge.nc.dods?c").body.split(b"Data:\n", 1)[1]), 4 + huge)
+            self.assertLess(peak_memory(server.process.pid) - before, huge // 3)
 
     def test_long_replies_are_made_in_pieces_and_have_a_limit(self):
         original = self.dir / "big.nc"

@@ -116,6 +116,16 @@ class Others(Trees):
             for name in ("a.nc", "b.nc"):
                 self.ok(nc3z("verify", "--against", f"in/{name}", f"out/{name}.nc3z", cwd=self.dir))
 
+    def test_a_copy_never_replaces_the_archive_of_a_removed_file(self):
+        raw = classic(self.dir / "in/a.nc", 1).read_bytes()
+        self.ok(nc3z("archive", "-r", "--remove-source", "in", "-o", "out", cwd=self.dir))
+        (self.dir / "in/a.nc.nc3z").write_bytes(b"a note")
+        for force in ((), ("--force",)):
+            done = self.fails(nc3z("archive", "-r", *force, "--passed-over", "copy", "in", "-o", "out", cwd=self.dir), 1, "out/a.nc.nc3z.*exists and is an archive")
+            self.assertNotIn("--force", done.stderr)
+        self.ok(nc3z("restore", "out/a.nc.nc3z", "-o", "back.nc", cwd=self.dir))
+        self.assertEqual((self.dir / "back.nc").read_bytes(), raw)
+
 
 class Links(Trees):
     def linked(self):

@@ -307,6 +307,22 @@ class Versions(Case):
         # By its number a version is what it is.
         self.holds(4, FILES[3])
 
+    def test_the_version_before_a_damaged_header_is_read_if_older_ones_are_asked_for(self):
+        source, archive, back = FILES[0], self.dir / "h.nc3z", self.dir / "r.nc"
+        self.ok(nc3z("archive", "-q", source, "-o", archive))
+        self.ok(nc3z("attr", "-q", archive, ":note=first"))
+        self.ok(nc3z("restore", "-q", archive, "-o", self.dir / "second.nc"))
+        before = archive.stat().st_size
+        self.ok(nc3z("attr", "-q", archive, ":note=a longer second one"))
+        raw = bytearray(archive.read_bytes())
+        raw[before + 45] ^= 1
+        archive.write_bytes(raw)
+        self.fails(nc3z("restore", archive, "-o", back), 3)
+        self.ok(nc3z("restore", "-q", "--older", archive, "-o", back))
+        self.assertEqual(back.read_bytes(), (self.dir / "second.nc").read_bytes())
+        # A version that is asked for is no other one.
+        self.fails(nc3z("restore", f"{archive}@3", "-o", back, "--force"), 3)
+
     def test_killed_at_any_call(self):
         """The old state or the new one, distinguished only by the newest version; and the next commit works."""
         need_program(self, "cc")

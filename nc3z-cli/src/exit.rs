@@ -1,6 +1,7 @@
 //! Exit codes.
 
 use crate::output::signals::interrupted;
+use nc3z_collections::tree::{self, Refusal};
 use std::cmp::Ordering;
 use std::process::ExitCode;
 
@@ -79,6 +80,10 @@ pub(crate) fn of_error(e: &anyhow::Error) -> Exit {
             nc3z_writer::ErrorKind::Read(e) => of_reader(e),
             _ => Exit::Failed,
         };
+    }
+    let is_damaged = |e: &tree::Error| matches!(e.kind(), tree::ErrorKind::Refused(Refusal::Damaged { .. }));
+    if e.chain().filter_map(|c| c.downcast_ref()).any(is_damaged) {
+        return Exit::Corrupt;
     }
     // An error of the reader that passed through an aggregation or a bundle is not a cause of its own.
     let reader = e.chain().find_map(|c| match c.downcast_ref::<nc3z_collections::Error>() {

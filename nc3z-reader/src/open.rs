@@ -3,7 +3,7 @@
 use crate::archive::{Archive, Inner};
 use crate::check::parity::ReadRepairSource;
 use crate::classic::ParsedHeader;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::newest::Newest;
 use crate::options::OpenOptions;
 use crate::sections::{
@@ -14,7 +14,7 @@ use crate::source::{ByteSource, EndsSource, SharedSource};
 use crate::tail::TailState;
 use crate::tile::cache::Share;
 use crate::tile::{Blocks, Fills, Index, TileStore, Work};
-use crate::trailers::find_generation;
+use crate::trailers::{find_generation, read_previous};
 use crate::versions::{VersionName, find_version};
 use nc3z_format::archive::{
     Head, HeadParts, LaterHead, LaterHeadParts, Layouts, Metadata, SectionKind, SectionTable, Superblock,
@@ -44,10 +44,18 @@ impl Archive {
     /// # Errors
     /// Invalid structure of the archive, with its place.
     pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
+        let source = with_ends(source);
+        match Self::as_requested(&source, options) {
+            Err(e) if options.older && e.is_corrupt() => older(&source, options, e),
+            opened => opened,
+        }
+    }
+
+    fn as_requested(source: &SharedSource, options: &OpenOptions) -> Result<Self> {
         let Some(report) = &options.read_repair else {
-            return Ok(Archive::new(read_inner(&with_ends(source), options)?));
+            return Ok(Archive::new(read_inner(source, options)?));
         };
-        let read_repair = Arc::new(ReadRepairSource::new(with_ends(source), report.clone()));
+        let read_repair = Arc::new(ReadRepairSource::new(Arc::clone(source), report.clone()));
         let shared: SharedSource = Arc::<ReadRepairSource>::clone(&read_repair);
         let opened = read_inner(&shared, options);
         let mut inner = match opened {
@@ -73,6 +81,28 @@ impl Archive {
         let parts = Parts::unsealed(&*source, trailer, options)?;
         Ok(Archive::new(parts.bind(source, options)?))
     }
+}
+
+/// Opens the newest generation whose structures are intact, if the newest of all has the error `first`. An option that
+/// requests a generation or a version requests no other.
+fn older(source: &SharedSource, options: &OpenOptions, first: Error) -> Result<Archive> {
+    if options.generation.is_some() || options.version.is_some() {
+        return Err(first);
+    }
+    let newest = read_superblock(&**source).and_then(|superblock| {
+        let found = Newest::find(&**source, &superblock, &options.limits)?;
+        found.last
+    });
+    let Ok((_, mut trailer)) = newest else { return Err(first) };
+    while trailer.previous != 0 {
+        let Ok((_, before)) = read_previous(&**source, &trailer) else { return Err(first) };
+        trailer = before;
+        let wanted = options.clone().with_generation(u64::from(trailer.generation));
+        if let Ok(archive) = Archive::as_requested(source, &wanted) {
+            return Ok(archive);
+        }
+    }
+    Err(first)
 }
 
 /// The source read through damage, as the options allow it.

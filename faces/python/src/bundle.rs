@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// An open bundle of nc3z, ZIP or tar.
 #[pyclass(frozen, module = "nc3z._nc3z", name = "Bundle")]
 pub(crate) struct Bundle {
-    bundle: Arc<bundle::Bundle>,
+    opened: Arc<bundle::Bundle>,
     /// Its name without the version.
     origin: Origin,
     /// The version that its name requests, such as `@1`; empty for the newest.
@@ -59,7 +59,7 @@ impl Bundle {
         let options = OpenOptions::default().with_version(place.version().cloned());
         let opened = py.detach(|| bundle::Bundle::open_with(source, &options));
         let bundle = opened.map_err(|e| failure(e, origin.name().unwrap_or("the bundle")))?;
-        Ok(Bundle { bundle: Arc::new(bundle), origin, version })
+        Ok(Bundle { opened: Arc::new(bundle), origin, version })
     }
 
     /// Returns whether a local file is a bundle, by its first bytes.
@@ -77,13 +77,13 @@ impl Bundle {
     /// True if it has a table, which is a catalogue of its members.
     #[getter]
     fn has_table(&self) -> bool {
-        self.bundle.archive().is_some()
+        self.opened.archive().is_some()
     }
 
     /// The names of its members, in its order.
     #[getter]
     fn names(&self) -> PyResult<Vec<String>> {
-        let names = self.bundle.names().map(<[String]>::to_vec);
+        let names = self.opened.names().map(<[String]>::to_vec);
         names.map_err(|e| failure(e, self.shown()))
     }
 
@@ -100,7 +100,7 @@ impl Bundle {
     ) -> PyResult<Dataset> {
         let FileName { file, version } = FileName::of_url(member).map_err(Failure::from)?;
         let member = &*file.to_string_lossy();
-        let opened = py.detach(|| aggregated::open_member_of(&self.bundle, self.shown(), member));
+        let opened = py.detach(|| aggregated::open_member_of(&self.opened, self.shown(), member));
         let (source, place) = opened.map_err(|e| Failure::from(e).in_file(Some(self.shown())))?;
         let reading = Reading { as_stored: false, outside, fill_missing };
         let how = How { version, fill_lost, reading, decode, root: None };

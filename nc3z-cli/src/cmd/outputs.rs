@@ -1,6 +1,7 @@
 //! The outputs of a run: what is checked before the work, and their directories ([`nc3z_collections::tree::output_dirs`]), with a note of each file that was removed from them.
 
 use super::named::{self, Opens as _};
+use super::tree::FileKind;
 use anyhow::{Result, bail};
 use nc3z_collections::tree::output_dirs::{self, OutputDirs};
 use nc3z_writer::{AtomicFile, is_same_file};
@@ -140,18 +141,24 @@ pub(crate) fn refuse_same(file: &Path, output: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Refuses an output that is one of the files of which it is made.
+/// Refuses an output that is one of the files of which it is made, or any classic file: a tree may have it.
 pub(crate) fn refuse_among<'f>(files: impl IntoIterator<Item = &'f PathBuf>, output: &Path) -> Result<()> {
     if !output.exists() {
         return Ok(());
     }
     // A file that cannot be looked at is reported when it is read.
     let is_it = |file: &&PathBuf| {
-        let meta = named::of(file).and_then(|name| Ok(name.metadata()?));
+        let meta = named::of(file).and_then(|name| name.metadata());
         meta.is_ok_and(|meta| meta.is_some_and(|input| is_same_file(&input, output)))
     };
     if files.into_iter().any(|file| is_it(&file)) {
         bail!("`{}` is an input, too; name another output", output.display());
+    }
+    if FileKind::from_path(output) == FileKind::Classic {
+        bail!(
+            "`{}` is a classic netCDF file, which this output does not replace; name another",
+            output.display()
+        );
     }
     Ok(())
 }

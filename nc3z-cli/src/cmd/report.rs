@@ -24,6 +24,7 @@ pub(super) fn run(args: &ListArgs, output: &Path) -> Result<Exit> {
         bail!("`{}` is not a directory; --html writes a page about one directory", directory.display());
     }
     super::outputs::check(Some(output), args.parents)?;
+    super::outputs::refuse_among(std::iter::empty(), output)?;
     let target = Target::create(output, args.force, Content::Text)?;
     let keep = |p: &Path| Ok(p.to_owned());
     let naming = Naming { rename: &keep, wanted: &targets::is_netcdf };

@@ -218,7 +218,7 @@ pub(in crate::tree) fn refuse_other_file(path: &Path) -> Result<()> {
     let mut first = [0];
     let read = File::open(path).and_then(|file| read_exact_at(&file, &mut first, 0));
     read.with_context(|| format!("open the log `{}`", path.display()))?;
-    if matches!(first, [b'{' | b'\n']) { Ok(()) } else { Err(Refusal::NoLog(path.to_owned()).into()) }
+    if matches!(first, [b'{' | b'\n' | 0]) { Ok(()) } else { Err(Refusal::NoLog(path.to_owned()).into()) }
 }
 
 /// Returns whether a name cannot be written as JSON text, or is escaped for terminals.

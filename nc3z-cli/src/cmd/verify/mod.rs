@@ -147,7 +147,8 @@ fn find(args: &VerifyArgs) -> Result<Found> {
     // A bundle in a tree is checked as one that is named, also if it is too damaged to be known by its content.
     let is_bundle = |other: &Other| {
         other.kind.is_content()
-            && (Bundle::is_name(&other.path.to_string_lossy()) || super::unbundle::is_bundle(&other.path))
+            && (Bundle::is_name(&other.path.to_string_lossy())
+                || other.kind == tree::FileKind::Archive && super::unbundle::is_bundle(&other.path))
     };
     let (bundles, others): (Vec<_>, Vec<_>) =
         std::mem::take(&mut found.others).into_iter().partition(is_bundle);
