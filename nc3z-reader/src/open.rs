@@ -83,6 +83,9 @@ impl Archive {
     }
 }
 
+/// The number of older generations that are tried. What is damaged in all of them is a part that they share.
+const OLDER: usize = 64;
+
 /// Opens the newest generation whose structures are intact, if the newest of all has the error `first`. An option that
 /// requests a generation or a version requests no other.
 fn older(source: &SharedSource, options: &OpenOptions, first: Error) -> Result<Archive> {
@@ -94,7 +97,10 @@ fn older(source: &SharedSource, options: &OpenOptions, first: Error) -> Result<A
         found.last
     });
     let Ok((_, mut trailer)) = newest else { return Err(first) };
-    while trailer.previous != 0 {
+    for _ in 0..OLDER {
+        if trailer.previous == 0 {
+            break;
+        }
         let Ok((_, before)) = read_previous(&**source, &trailer) else { return Err(first) };
         trailer = before;
         let wanted = options.clone().with_generation(u64::from(trailer.generation));
