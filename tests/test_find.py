@@ -390,7 +390,7 @@ class Find(Case):
                     self.assertEqual((found, unknown), (whole, dict.fromkeys(cuts, [why])), words)
                 for words in (["--time", "2000-01"], ["--where", "v < 100"], ["--box", "0,5,0,5"]):
                     self.assertEqual(self.found(*words, given), (sorted(cuts + whole), {}), words)
-                # What does not depend on the missing values is still answered.
+                # Conditions that do not need the missing values are still answered.
                 self.assertEqual(self.found("--box", "50,60,0,5", given), ([], {}))
         found, unknown = self.found("--where", "v > 700", catalog)
         self.assertEqual((found, sorted(unknown)), (["whole.nc"], ["cut.nc", "cut.nc.nc3z"]))

@@ -320,7 +320,7 @@ class Versions(Case):
         self.fails(nc3z("restore", archive, "-o", back), 3)
         self.ok(nc3z("restore", "-q", "--older", archive, "-o", back))
         self.assertEqual(back.read_bytes(), (self.dir / "second.nc").read_bytes())
-        # A version that is asked for is no other one.
+        # Another version never stands in for one that is named.
         self.fails(nc3z("restore", f"{archive}@3", "-o", back, "--force"), 3)
 
     def test_killed_at_any_call(self):

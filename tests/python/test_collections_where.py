@@ -128,7 +128,7 @@ def test_tiles_are_excluded_one_by_one(archives, monkeypatch):
 
 
 def test_statistics_of_a_file_that_was_cut_short_exclude_nothing(archives):
-    """What it lacks may be anything: it is opened, and reading what it lacks is an error."""
+    """Its missing values could meet the condition, so the file is opened; reading them is an error."""
     from nc3z import _catalogs
 
     cut = archives / "data" / "0.nc"

@@ -133,9 +133,14 @@ pub(crate) fn finish() {
     }
 }
 
+/// Returns whether the output is the file that an input names, also by another link.
+fn is_input(file: &Path, output: &Path) -> Result<bool> {
+    Ok(named::of(file)?.metadata()?.is_some_and(|input| is_same_file(&input, output)))
+}
+
 /// Refuses an output for a part of a file that is the file itself.
 pub(crate) fn refuse_same(file: &Path, output: &Path) -> Result<()> {
-    if named::of(file)?.metadata()?.is_some_and(|input| is_same_file(&input, output)) {
+    if is_input(file, output)? {
         bail!("input and output are the same file `{}`", output.display());
     }
     Ok(())
@@ -147,11 +152,7 @@ pub(crate) fn refuse_among<'f>(files: impl IntoIterator<Item = &'f PathBuf>, out
         return Ok(());
     }
     // A file that cannot be looked at is reported when it is read.
-    let is_it = |file: &&PathBuf| {
-        let meta = named::of(file).and_then(|name| name.metadata());
-        meta.is_ok_and(|meta| meta.is_some_and(|input| is_same_file(&input, output)))
-    };
-    if files.into_iter().any(|file| is_it(&file)) {
+    if files.into_iter().any(|file| is_input(file, output).unwrap_or(false)) {
         bail!("`{}` is an input, too; name another output", output.display());
     }
     if FileKind::from_path(output) == FileKind::Classic {

@@ -110,7 +110,7 @@ class Nc3zStore(Store):
             if isinstance(fill, str | bytes) or np.ndim(fill) != 0 or not _is_value(fill, dtype):
                 del written["_FillValue"]
                 if not isinstance(fill, str | bytes) and np.ndim(fill) != 0:
-                    # Each of several values is missing.
+                    # `missing_value` lists several values; `_FillValue` holds one.
                     written["missing_value"] = [*np.ravel(fill).tolist(), *np.ravel(attributes.get("missing_value", [])).tolist()]
             elif dtype.kind == "f":
                 written["_FillValue"] = base64.standard_b64encode(struct.pack("<d", float(fill))).decode()
