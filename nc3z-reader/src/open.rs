@@ -86,8 +86,8 @@ impl Archive {
 /// The number of older generations that are tried. What is damaged in all of them is a part that they share.
 const OLDER: usize = 64;
 
-/// Opens the newest generation whose structures are intact, if the newest of all has the error `first`. An option that
-/// requests a generation or a version requests no other.
+/// Opens the newest generation whose structures are intact. `first` is the error of the newest of all. It is returned
+/// if none is intact, or if the options request a generation or a version.
 fn older(source: &SharedSource, options: &OpenOptions, first: Error) -> Result<Archive> {
     if options.generation.is_some() || options.version.is_some() {
         return Err(first);
