@@ -200,6 +200,9 @@ impl Line {
         if state.shown.is_none() {
             self.screen.add(bar.clone());
             state.shown = Some(number);
+            // A line that appears is drawn even if there were many updates a moment ago.
+            bar.force_draw();
+            return;
         }
         bar.tick();
     }
