@@ -204,10 +204,21 @@ class Repair(Case):
             for content in (whole[:20] + bytes([whole[20] ^ 0x40]) + whole[21:], bytes(112) + whole[112:], bytes(4096) + whole[4096:], whole[30:]):
                 report, good = self.repair(content)
                 with self.subTest(commands=len(commands), begin=content[:24]):
-                    self.assertTrue(report["complete"] or content[:4096] == bytes(4096))
-                    self.assertGreater(report["tiles"], 20 * report["lost_tiles"])
-                    back = self.filled(good, 3 if report["lost_tiles"] else 0)
-                    self.same_but_lost(back, report["lost"], expected)
+                    # Where no tile is lost, the superblock is made anew, and all versions are saved.
+                    by_versions = "versions" in report
+                    self.assertEqual(by_versions, content[112:] == whole[112:])
+                    if by_versions:
+                        self.assertTrue(report["complete"])
+                        self.assertEqual((report["versions"], report["lost_versions"]), ([*range(1, len(commands) + 2)], []))
+                        first = self.dir / "first.nc"
+                        self.ok(nc3z("restore", "--force", f"{good}@1", "-o", first))
+                        self.assertEqual(first.read_bytes(), ORIGINAL.read_bytes())
+                    else:
+                        self.assertFalse(report["complete"])
+                        self.assertEqual(report["earlier_versions_left_out"], len(commands))
+                        self.assertGreater(report["tiles"], 20 * report["lost_tiles"])
+                    back = self.filled(good, 3 if report.get("lost_tiles") else 0)
+                    self.same_but_lost(back, report.get("lost", []), expected)
                     with self.netcdf4.Dataset(back) as d:
                         self.assertEqual(getattr(d, "title", None), "a new and longer title" if attr in commands else None)
 

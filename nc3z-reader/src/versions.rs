@@ -182,6 +182,27 @@ impl Node {
         Ok(Node { at, trailer, record })
     }
 
+    /// The newest generation whose metadata are intact, for a search for the version `wanted`: `last` is the archive's last.
+    fn last(source: &dyn ByteSource, last: (u64, Trailer), wanted: u64, limits: &Limits) -> Result<Self> {
+        let mut found = last.clone();
+        let first = match Node::read(source, last, limits) {
+            Err(e) if e.is_corrupt() => e,
+            read => return read,
+        };
+        for _ in 0..PAST_DAMAGE {
+            if found.1.previous == 0 {
+                break;
+            }
+            let Ok(before) = read_previous(source, &found.1) else { break };
+            found = before;
+            if let Ok(node) = Node::read(source, found.clone(), limits) {
+                // A later version may be the one whose metadata are damaged.
+                return if node.record.number < wanted { Err(first) } else { Ok(node) };
+            }
+        }
+        Err(first)
+    }
+
     /// The generation before this one.
     fn before(source: &dyn ByteSource, node: &Node, limits: &Limits) -> Result<Self> {
         let before = Node::read(source, read_previous(source, &node.trailer)?, limits)?;
@@ -284,21 +305,21 @@ pub(crate) fn find_version(
     wanted: &VersionName,
     limits: &Limits,
 ) -> Result<(u64, Trailer)> {
-    let (at, trailer) = last;
-    let metadata = read_metadata(source, at, &trailer, limits)?;
-    let record = record_of(&metadata)?;
-    let wanted = match wanted {
-        VersionName::Number(number) => *number,
+    let (wanted, mut node) = match wanted {
+        VersionName::Number(number) => (*number, Node::last(source, last, *number, limits)?),
         VersionName::Tag(tag) => {
+            let (at, trailer) = last;
+            let metadata = read_metadata(source, at, &trailer, limits)?;
+            let record = record_of(&metadata)?;
             let tags = find_tags(&metadata)?;
-            *tags.get(tag).ok_or_else(|| {
+            let number = *tags.get(tag).ok_or_else(|| {
                 let known: Vec<&str> = tags.keys().take(20).map(String::as_str).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
                 FormatError::invalid(format!("no tag `{tag}`; the archive has {known}"))
-            })?
+            })?;
+            (number, Node { at, trailer, record })
         }
     };
-    let mut node = Node { at, trailer, record };
     let newest = node.record.number;
     let mut tries = PAST_DAMAGE;
     for _ in 0..limits.generations {

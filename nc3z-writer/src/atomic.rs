@@ -158,6 +158,11 @@ impl AtomicFile {
         self.commit(None)
     }
 
+    /// Gives the temporary file the mode and the modification time of another, for work that reads it.
+    pub(crate) fn look_like(&self, like: &fs::Metadata) -> Result<()> {
+        copy_attributes(self.temp.as_file(), Attributes::from(like), &self.target)
+    }
+
     /// Sets the file's mode and modification time, syncs it, renames it, and syncs the directory.
     ///
     /// # Errors

@@ -302,12 +302,12 @@ fn check(history: &History, bytes: &[u8], what: &str) -> bool {
     if done.digest == RepairedDigest::Confirmed || done.digest == RepairedDigest::Recomputed {
         assert!(history.versions.contains(file.as_ref().unwrap()), "{what}: a mixture: {:?}", done.notes);
     }
-    if done.is_complete() {
+    if done.is_newest_whole() {
         let is_newest = file.as_ref() == Some(newest);
         let is_one = file.as_ref().is_some_and(|file| history.versions.contains(file));
         assert!(is_newest || (is_one && !has_slots), "{what}: not the newest version: {:?}", done.notes);
     }
-    done.is_complete()
+    done.is_newest_whole()
 }
 
 fn run(seed: u64) -> usize {

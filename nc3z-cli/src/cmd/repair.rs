@@ -222,14 +222,22 @@ fn by_blocks(repaired: &RepairedBlocks) -> Lines {
             "lost tiles are marked as lost; `nc3z restore --fill-lost` replaces them by fill values"
         }
     };
-    let digest = if repaired.is_older {
+    let digest = if repaired.earlier > 0 && !repaired.is_older {
+        digest.replace("all is saved", "the newest version is saved")
+    } else if repaired.is_older {
         let state = digest.replace("all is saved", "whole");
         format!("the newest version is lost; the one before it was saved: {state}")
     } else {
         digest.to_owned()
     };
+    let earlier = match repaired.earlier {
+        0 => String::new(),
+        1 => "; the version before it is not in the new archive: keep the damaged one".to_owned(),
+        n => format!("; the {n} versions before it are not in the new archive: keep the damaged one"),
+    };
     let parity = carried(repaired.parity_before, repaired.parity);
     let parity = parity.map_or_else(String::new, |words| format!("; {words}"));
-    let result = format!("{} tiles saved, {} lost; {digest}{parity}", repaired.tiles, repaired.lost_tiles);
+    let result =
+        format!("{} tiles saved, {} lost; {digest}{earlier}{parity}", repaired.tiles, repaired.lost_tiles);
     Lines { before, result, after: None }
 }

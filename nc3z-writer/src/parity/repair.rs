@@ -43,6 +43,8 @@ pub fn repair_file(
     })?;
     let (done, _) = apply(&shared, &report, (target.file(), 0), output, monitor)?;
     repair_slots(&shared, &report, target.file(), target.temporary_path(), monitor)?;
+    // What is saved of it instead has these, too.
+    target.look_like(&like)?;
     if accept(target.temporary_path())? {
         target.commit(Some(&like))?;
     }

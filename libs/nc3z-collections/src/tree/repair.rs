@@ -54,6 +54,7 @@ fn by_blocks(repaired: &RepairedBlocks) -> Value {
     json!({
         "tiles": repaired.tiles, "lost_tiles": repaired.lost_tiles, "lost": repaired.lost.iter().map(lost).collect::<Vec<_>>(),
         "notes": repaired.notes.iter().map(|n| text::safe(n)).collect::<Vec<_>>(), "uncommitted_blocks": repaired.uncommitted,
+        "earlier_versions_left_out": repaired.earlier,
         "digest": digest, "rebuilt_sha256": hex(&repaired.sha256), "original_bytes": repaired.original_len,
         "stored_bytes": repaired.stored_len, "parity_before": repaired.parity_before.map(|s| s.to_string()),
         "parity": repaired.parity.map(|s| s.to_string()),

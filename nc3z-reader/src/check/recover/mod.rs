@@ -18,6 +18,7 @@ pub use stored::{StoredContainer, StoredTile};
 use crate::archive::{Archive, Inner};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
+use crate::newest::slots_at;
 use crate::open::{Parts, check_table, repaired};
 use crate::options::OpenOptions;
 use crate::sections::{read_later_head, read_section, read_sections};
@@ -176,6 +177,8 @@ fn skeleton(
         (keep(table, report), keep(metadata, report))
     });
     let mut stated = points.trailer.as_ref().map_or_else(|| no_trailer(points), |(_, t)| t.clone());
+    // The number of the version, if the metadata do not have it.
+    let mut version = target.and_then(Target::version).filter(|_| metadata.is_none());
     let mut metadata = metadata.unwrap_or_default();
     let mut table = table;
     if let Some((generation, commit)) = target.and_then(Target::by_commit) {
@@ -183,12 +186,15 @@ fn skeleton(
         // The head copy belongs to the first version of the file. Older versions are found by the last intact trailer.
         stated.original_len = points.original_len;
         stated.previous = points.trailer.as_ref().map_or(0, |(at, _)| *at);
-        let older = VersionRecord::find(&metadata).ok().flatten().map(|record| record.number);
-        if older.unwrap_or(VersionRecord::FIRST.number) != u64::from(commit.version) {
-            VersionRecord { number: commit.version.into(), ..VersionRecord::FIRST }.put(&mut metadata);
-        }
+        version = Some(commit.version);
         report.has_commit = true;
         table = None;
+    }
+    if let Some(version) = version.map(u64::from) {
+        let stated = VersionRecord::find(&metadata).ok().flatten().map(|record| record.number);
+        if stated.unwrap_or(VersionRecord::FIRST.number) != version {
+            VersionRecord { number: version, ..VersionRecord::FIRST }.put(&mut metadata);
+        }
     }
     let later = later_head(&tail, &mut stated, table.as_ref(), target, &copy, limits)?;
     let parts = Parts {
@@ -280,6 +286,37 @@ fn without_later_head(at: u64, why: &str) -> Error {
 /// Returns the value, or records its error as a note.
 fn keep<T>(result: Result<T>, report: &mut Recovered) -> Option<T> {
     result.map_err(|e| report.notes.push(e.with_causes())).ok()
+}
+
+/// The superblock of an archive of several generations, made anew from the other structures. None if the superblock is intact, if there
+/// is one generation, or if another structure is damaged, too.
+///
+/// # Errors
+/// The source is not an archive, or has an unknown version or feature; it cannot be read.
+pub fn superblock_anew(source: &SharedSource, options: &OpenOptions) -> Result<Option<Superblock>> {
+    let points = EntryPoints::find(source, options)?;
+    let Some((at, trailer)) = points.trailer.as_ref().filter(|(_, trailer)| trailer.previous != 0) else {
+        return Ok(None);
+    };
+    if points.superblock.is_ok() || points.missing > 0 || points.short.is_some() {
+        return Ok(None);
+    }
+    let limits = &options.limits.within(points.source.len());
+    let Ok(sections) = read_sections(&*points.source, trailer, *at, limits) else { return Ok(None) };
+    let Ok(entry) = sections.find(SectionKind::Head) else { return Ok(None) };
+    let Ok((_, copy)) = head::find_head(&points, Some(&sections), limits) else { return Ok(None) };
+    let lens = (u32::try_from(entry.len), u32::try_from(copy.len()));
+    let (Ok(head_stored_len), Ok(head_decoded_len)) = lens else { return Ok(None) };
+    let found = Superblock { head_stored_len, head_decoded_len, head_crc: entry.crc, ..superblock(&points) };
+    // Slots that cannot be read are empty: they do not say where the archive ends.
+    let slots = match found.slots.newest() {
+        Some(_) => found.slots,
+        None => match slots_at(&*points.source, trailer.archive_len, &found) {
+            Ok(slots) => slots,
+            Err(_) => return Ok(None),
+        },
+    };
+    Ok(Some(Superblock { slots, ..found }))
 }
 
 /// Returns the superblock, or a superblock made from the recovered facts.

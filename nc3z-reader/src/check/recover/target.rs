@@ -190,6 +190,11 @@ impl Target {
         commit.map(|commit| (self.generation, commit))
     }
 
+    /// The number of the version, if a commit block has it. The first generation has none.
+    pub(super) fn version(&self) -> Option<u32> {
+        self.commit.as_ref().map(|commit| commit.version)
+    }
+
     /// The index entry of the later head that the commit block names. `None` if the head is the head copy, or
     /// if the head is unknown.
     pub(super) fn head(&self) -> Option<IndexEntry> {

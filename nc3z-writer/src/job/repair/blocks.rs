@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, Result};
 use crate::executor::{copy_tiles, restored_sha256};
 use crate::generation::shorten;
 use crate::job::archive::commit;
-use crate::job::history::metadata_alone;
+use crate::job::history::{dropped, metadata_alone};
 use crate::options::{DEFAULT_MEMORY, ParityChoice, Share};
 use nc3z_format::archive::{ArrayId, Metadata};
 use nc3z_format::bytes::hex;
@@ -99,14 +99,21 @@ pub struct RepairedBlocks {
     pub sha256: [u8; 32],
     /// The reliability of this digest.
     pub digest: RepairedDigest,
+    /// The number of earlier versions of the damaged archive, which are not in the new one.
+    pub earlier: u64,
     /// True if the version before the newest was saved, because the trailer of the newest is damaged.
     pub is_older: bool,
 }
 
 impl RepairedBlocks {
-    /// True if the new archive provably has everything that the old one had: by a recorded digest, by the
-    /// salt, or because the archive had no faults.
+    /// True if the new archive provably has everything that the old one had: its only version, whole.
     pub fn is_complete(&self) -> bool {
+        self.is_newest_whole() && self.earlier == 0
+    }
+
+    /// True if the new archive provably has all of the newest version: by a recorded digest, by the salt, or because the archive had
+    /// no faults.
+    pub fn is_newest_whole(&self) -> bool {
         let is_proven = match self.digest {
             RepairedDigest::Confirmed | RepairedDigest::Recomputed | RepairedDigest::CarriedOver => true,
             // No digest was recorded, and the archive has no faults.
@@ -195,6 +202,8 @@ pub fn repair_blocks(
             recovered.uncommitted
         ));
     }
+    let number = archive.version().map_or(1, |record| record.number);
+    let earlier = number.saturating_sub(1 + dropped(archive.metadata()).len() as u64);
     Ok(RepairedBlocks {
         notes,
         tiles,
@@ -207,6 +216,7 @@ pub fn repair_blocks(
         stored_len,
         sha256,
         digest: worth,
+        earlier,
         is_older: recovered.is_older,
     })
 }

@@ -6,14 +6,18 @@ pub(crate) mod versions;
 
 use self::blocks::{BlockRepairOptions, RepairedBlocks, repair_blocks};
 use self::versions::{RepairedVersions, repair_versions};
+use crate::atomic::AtomicFile;
 use crate::error::{Error, Result};
+use crate::job::rewritten::Input;
 use crate::options::{DEFAULT_MEMORY, ParityChoice, WriterOptions};
 use crate::parity::{self, add, remove};
 use nc3z_format::Limits;
 use nc3z_format::codec::Registry;
 use nc3z_reader::parity::{ParityReport, RepairedShards};
+use nc3z_reader::recover::superblock_anew;
+use nc3z_reader::source::SharedSource;
 use nc3z_reader::verify::{Finding, quick};
-use nc3z_reader::{Monitor, OpenOptions, source};
+use nc3z_reader::{Archive, Monitor, OpenOptions, source};
 use std::path::Path;
 
 /// A step of a repair.
@@ -219,7 +223,12 @@ fn rewrite(
 ) -> Result<RepairOutcome, RepairError> {
     if !options.uncommitted {
         let monitor = observer.monitor(RepairStep::Versions, 0);
-        let saved = by_versions(input, output, options, &*monitor);
+        let saved = with_superblock(input, output, options).and_then(|mended| match &mended {
+            Some((copy, note)) => {
+                Ok(by_versions(copy.temporary_path(), output, options, &*monitor)?.with_note(note))
+            }
+            None => by_versions(input, output, options, &*monitor),
+        });
         match saved.map_err(|e| stopped(e, &*monitor, RepairStep::Versions))? {
             RepairedVersions::None => {}
             RepairedVersions::Older(whole) if whole.is_empty() => {}
@@ -236,6 +245,27 @@ fn rewrite(
     let monitor = observer.monitor(RepairStep::Blocks, len_of(input));
     let repaired = repair_blocks(input, output, &how, &*monitor);
     Ok(RepairOutcome::Blocks(repaired.map_err(|e| stopped(e, &*monitor, RepairStep::Blocks))?))
+}
+
+/// A copy of an archive of several versions with a new superblock beside `output`, and a sentence on that. None if the superblock is
+/// intact, or if it cannot be made from the other structures.
+fn with_superblock(
+    input: &Path,
+    output: &Path,
+    options: &RepairOptions,
+) -> Result<Option<(AtomicFile, String)>> {
+    let source: SharedSource = source::open(input, false)?;
+    let how = OpenOptions::of_command().with_registry(options.registry.clone());
+    let found = superblock_anew(&source, &how);
+    let Ok(Some(superblock)) = found else { return Ok(None) };
+    let Err(e) = Archive::from_source(source, &how) else { return Ok(None) };
+    let before = Input::open(input, Some(output))?;
+    let copy = AtomicFile::create(output, options.force)?;
+    let mut from = std::fs::File::open(input).map_err(|e| Error::io("open", input, e))?;
+    std::io::copy(&mut from, &mut copy.file()).map_err(|e| Error::io("write", output, e))?;
+    copy.medium().write_at(0, &superblock.encode())?;
+    copy.look_like(&before.before)?;
+    Ok(Some((copy, format!("{}: it is made anew", e.with_causes()))))
 }
 
 /// Saves the intact versions, if there are several and the newest is one of them.

@@ -48,9 +48,20 @@ pub enum RepairedVersions {
         /// Versions whose checksums are all correct but that were not rebuilt: there are too many, or they are too
         /// long ([`work`]).
         unproven: Vec<u64>,
-        /// A sentence on the missing part of the archive's end.
+        /// A sentence on damaged structures whose content is known from others.
         note: Option<String>,
     },
+}
+
+impl RepairedVersions {
+    /// Adds a sentence on a damaged structure.
+    #[must_use]
+    pub(super) fn with_note(mut self, more: &str) -> Self {
+        if let RepairedVersions::Written { note, .. } = &mut self {
+            *note = Some(note.take().map_or_else(|| more.to_owned(), |note| format!("{more}; {note}")));
+        }
+        self
+    }
 }
 
 /// The versions of a damaged archive, complete and lost.
@@ -78,7 +89,7 @@ pub fn repair_versions(
 ) -> Result<RepairedVersions> {
     let source = nc3z_reader::source::open(input, false)?;
     let how = OpenOptions::of_command().with_registry(options.registry.clone());
-    let (mut lost_newest, mut unknown, mut note) = (None, None, None);
+    let (mut lost_newest, mut unknown, mut damaged, mut note) = (None, None, None, None);
     let older = match Archive::from_source(source.clone(), &how) {
         Ok(_) => false,
         Err(e) => {
@@ -90,6 +101,8 @@ pub fn repair_versions(
                     lost_newest = Some((u64::from(*version), e.with_causes()));
                 }
                 ReadError::NewestUnknown { .. } => unknown = Some(e.with_causes()),
+                // A structure that only the newest version needs, such as its header.
+                _ if e.is_corrupt() => damaged = Some(e.with_causes()),
                 _ => return Ok(RepairedVersions::None),
             }
             true
@@ -102,6 +115,14 @@ pub fn repair_versions(
     let Ok(last) = newest.version().map(|record| record.number) else { return Ok(RepairedVersions::None) };
     // The next version, if there was one.
     lost_newest = lost_newest.or_else(|| Some((last.saturating_add(1), unknown?)));
+    let is_damaged = damaged.is_some();
+    if let Some(why) = damaged {
+        match newest.superblock().slots.newest().map(|slot| u64::from(slot.version)) {
+            // Its last generation added tags or parity.
+            Some(number) if number == last => note = Some(why),
+            number => lost_newest = Some((number.unwrap_or_else(|| last.saturating_add(1)), why)),
+        }
+    }
     // If the end of an older generation is damaged, an earlier version may be reached by another path.
     let numbers: Vec<u64> = match newest.versions(u64::MAX) {
         Ok(versions) => versions.iter().rev().map(|version| version.record.number).collect(),
@@ -121,12 +142,18 @@ pub fn repair_versions(
     let can_be_copied = lost.is_empty() && !has_unrecorded;
     let mut rebuilt = None;
     if let Some((number, why)) = lost_newest {
-        lost.extend(between(&newest, last, number));
-        rebuilt = rebuild(&source, &how, monitor)?
+        let cause = |number| is_damaged.then(|| open(Some(VersionName::Number(number))).err()).flatten();
+        lost.extend(between(&newest, last, number, &cause));
+        let newest_blocks = rebuild(&source, &how, monitor)?;
+        if is_damaged && matches!(newest_blocks, Rebuilt::InParts) {
+            return Ok(RepairedVersions::Older(whole));
+        }
+        rebuilt = newest_blocks
+            .whole()
             .filter(|(archive, _)| archive.version().is_ok_and(|record| record.number == number));
         if rebuilt.is_some() {
             note = Some(format!(
-                "{why}: version {number} was rebuilt from its blocks and has the SHA-256 that its commit block records"
+                "{why}: version {number} was rebuilt from its blocks and has the SHA-256 that is recorded for it"
             ));
         } else {
             lost.push((number, why));
@@ -150,13 +177,21 @@ pub fn repair_versions(
     Ok(RepairedVersions::Written { done, lost, unproven, note })
 }
 
-/// Returns the versions between the newest complete one and a later one whose end is lost: their ends are lost too.
-/// Dropped versions are not included.
-fn between(newest: &Archive, last: u64, lost: u64) -> Vec<(u64, String)> {
+/// Returns the versions between the newest complete one and a later one that is lost, each with its `cause`. Without a cause, their
+/// ends are lost like its end. Dropped versions are not included.
+fn between(
+    newest: &Archive,
+    last: u64,
+    lost: u64,
+    cause: &dyn Fn(u64) -> Option<nc3z_reader::Error>,
+) -> Vec<(u64, String)> {
     let dropped = dropped(newest.metadata());
     let numbers = (last + 1..lost).take(usize::try_from(LOOKED_FOR).expect("100,000"));
-    let why = || format!("its end is missing, like the end of version {lost}");
-    numbers.filter(|number| !dropped.contains(number)).map(|number| (number, why())).collect()
+    let why = |number| {
+        let end = || format!("its end is missing, like the end of version {lost}");
+        cause(number).map_or_else(end, |e| e.with_causes())
+    };
+    numbers.filter(|number| !dropped.contains(number)).map(|number| (number, why(number))).collect()
 }
 
 /// Rebuilds versions, the newest first, until `most` bytes are rebuilt; only opens the others.
@@ -280,27 +315,42 @@ fn is_sound(medium: &Medium<'_>, end: u64, newest: &Archive, monitor: &dyn Monit
     }
 }
 
-/// Rebuilds the newest version of an archive whose end is lost, if its commit block and all its tiles exist. The
-/// result is checked by the SHA-256 in the commit block.
-fn rebuild(
-    source: &SharedSource,
-    how: &OpenOptions,
-    monitor: &dyn Monitor,
-) -> Result<Option<(Archive, [u8; 32])>> {
+/// The blocks of the newest version, and what they make.
+enum Rebuilt {
+    /// A file with the recorded SHA-256.
+    Whole(Box<(Archive, [u8; 32])>),
+    /// Some tiles are lost, or nothing says that the file is the original.
+    InParts,
+    /// Nothing: the header or the commit block is lost.
+    Nothing,
+}
+
+impl Rebuilt {
+    fn whole(self) -> Option<(Archive, [u8; 32])> {
+        match self {
+            Rebuilt::Whole(found) => Some(*found),
+            Rebuilt::InParts | Rebuilt::Nothing => None,
+        }
+    }
+}
+
+/// Rebuilds the newest version from its blocks, if another structure is lost. The result is checked by the SHA-256 in the trailer or
+/// in the commit block.
+fn rebuild(source: &SharedSource, how: &OpenOptions, monitor: &dyn Monitor) -> Result<Rebuilt> {
     let how = RecoverOptions { open: how.clone(), uncommitted: false };
     let (archive, found) = match Archive::recover(source, &how, monitor) {
         Err(e) if e.is_interrupted() => return Err(e.into()),
-        Err(_) => return Ok(None),
+        Err(_) => return Ok(Rebuilt::Nothing),
         Ok(found) => found,
     };
-    let Digest::Sha256(recorded) = archive.digest() else { return Ok(None) };
-    if !found.has_commit || found.is_older {
-        return Ok(None);
+    if found.is_older || !(found.has_commit || found.has_trailer) {
+        return Ok(Rebuilt::Nothing);
     }
+    let Digest::Sha256(recorded) = archive.digest() else { return Ok(Rebuilt::InParts) };
     match hash(&archive.original(), monitor) {
         Err(e) if e.is_interrupted() => Err(e),
-        Ok(sha256) if sha256 == recorded => Ok(Some((archive, recorded))),
-        Ok(_) | Err(_) => Ok(None),
+        Ok(sha256) if sha256 == recorded => Ok(Rebuilt::Whole(Box::new((archive, recorded)))),
+        Ok(_) | Err(_) => Ok(Rebuilt::InParts),
     }
 }
 
@@ -344,5 +394,67 @@ mod tests {
         assert_eq!(unproven(2 * len), [1, 2]);
         // The newest is always rebuilt.
         assert_eq!(unproven(0), [1, 2, 3]);
+    }
+
+    /// Whichever byte is damaged, each version that opens by its number is in the repaired archive,
+    /// and the repair is complete exactly if all are.
+    #[test]
+    fn each_version_that_opens_is_saved_whichever_byte_is_damaged() {
+        use crate::job::repair::{RepairOptions, repair_file};
+        use nc3z_reader::source::ByteSource;
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name| directory.path().join(name);
+        std::fs::write(path("a.nc"), EMPTY).unwrap();
+        archive_file(&path("a.nc"), &path("a.nc3z"), &WriterOptions::default(), &()).unwrap();
+        for step in 1..3_u32 {
+            let mut edit = Edit::open(&path("a.nc3z"), &WriterOptions::default()).unwrap();
+            edit.set_attribute(None, "step", NcType::Int, &step.to_be_bytes()).unwrap();
+            edit.commit(&CommitNote::default(), &()).unwrap();
+        }
+        let originals = |path: &Path| {
+            [1, 2, 3].map(|number| -> nc3z_reader::Result<_> {
+                let options = OpenOptions::default().with_version(Some(VersionName::Number(number)));
+                let archive = Archive::from_source(nc3z_reader::source::open(path, false)?, &options)?;
+                archive.check_original(&())?;
+                let original = archive.original();
+                Ok(original.read_at(0, usize::try_from(archive.original_len()).unwrap())?.to_vec())
+            })
+        };
+        let whole = originals(&path("a.nc3z")).map(Result::unwrap);
+        let bytes = std::fs::read(path("a.nc3z")).unwrap();
+        let options = RepairOptions { force: true, ..RepairOptions::default() };
+        let (mut tried, mut saved, mut complete) = (0, 0, 0);
+        // A prime step, so that all parts of structures are hit.
+        for at in (0..bytes.len()).step_by(11) {
+            tried += 1;
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x40;
+            std::fs::write(path("bad.nc3z"), damaged).unwrap();
+            let opened = originals(&path("bad.nc3z")).map(Result::ok);
+            let outcome = match repair_file(&path("bad.nc3z"), &path("new.nc3z"), &options, &()) {
+                Ok(outcome) => outcome,
+                Err(e) => {
+                    assert!(opened.iter().all(Option::is_none), "byte {at}: {e}, and versions open");
+                    continue;
+                }
+            };
+            let repaired = originals(&path("new.nc3z")).map(Result::ok);
+            for (number, ((opened, repaired), whole)) in opened.iter().zip(&repaired).zip(&whole).enumerate()
+            {
+                let is_right = |found: &Option<Vec<u8>>| found.as_ref().is_none_or(|found| found == whole);
+                assert!(is_right(opened) && is_right(repaired), "byte {at}: another version {}", number + 1);
+                assert!(
+                    opened.is_none() || repaired.is_some(),
+                    "byte {at}: version {} is not saved",
+                    number + 1
+                );
+                saved += usize::from(repaired.is_some());
+            }
+            let all = repaired.iter().all(Option::is_some);
+            assert_eq!(outcome.is_complete(), all, "byte {at}: {outcome:?}");
+            complete += usize::from(all);
+        }
+        // Many bytes belong to one version, or are in two places.
+        assert!(saved > tried * 2 && complete > tried / 3, "{saved}, {complete} of {tried}");
     }
 }
