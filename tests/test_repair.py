@@ -174,10 +174,12 @@ class Repair(Case):
         """Superblock, section table, trailer and all sections behind the blocks."""
         layout = json.loads(nc3z("info", "--layout", "--json", ARCHIVE).stdout)
         self.assertTrue(layout)
-        for at in (20, 60, len(GOOD) - 100, len(GOOD) - 140, len(GOOD) - 600):
+        # Bytes 8 and 9 are the version and the form: 1 and 2 are the short forms.
+        for at, bits in ((8, 0x40), (8, 1), (9, 0x40), (9, 1), (9, 2), (20, 0x40), (60, 0x40), (len(GOOD) - 100, 0x40),
+                         (len(GOOD) - 140, 0x40), (len(GOOD) - 600, 0x40)):
             content = bytearray(GOOD)
-            content[at] ^= 0x40
-            with self.subTest(at=at):
+            content[at] ^= bits
+            with self.subTest(at=at, bits=bits):
                 report = self.check(bytes(content))
                 self.assertTrue(report["complete"])
                 self.assertIn(report["digest"], ("confirmed", "recomputed"))

@@ -260,3 +260,62 @@ def test_an_archive_that_was_replaced_is_not_committed_to(pair, tmp_path):
             edit.commit()
     with nc3z.open(archive) as ds:
         assert ds.attrs.get("title") != "mended"
+
+
+@pytest.mark.parametrize("before", ["read", "write", "nothing"])
+def test_elements_that_grow_have_the_present_fill_value(tmp_path, before):
+    """Also where the variable was read or written before its `_FillValue` was changed. Another variable makes it grow."""
+    source, archive = tmp_path / "a.nc", tmp_path / "a.nc3z"
+    with netCDF4.Dataset(source, "w", format="NETCDF3_CLASSIC") as d:
+        d.createDimension("time", None)
+        d.createDimension("x", 3)
+        for name in ("a", "b"):
+            d.createVariable(name, "f4", ("time", "x"), fill_value=-1)[:1500] = np.arange(4500).reshape(1500, 3)
+    nc3z.archive(source, archive, tile_nbytes=4096)
+    with nc3z.open(archive, "r+") as edit:
+        if before == "read":
+            edit["a"][0]
+        elif before == "write":
+            edit["a"][0, 0] = 0
+        edit["a"].attrs["_FillValue"] = np.float32(-9)
+        edit["b"][2500] = 7
+        assert edit["a"][1499:1502].tolist() == [[4497, 4498, 4499], [-9, -9, -9], [-9, -9, -9]]
+        edit.commit()
+    with nc3z.open(archive) as found:
+        assert found["a"][:1500].tolist() == np.arange(4500).reshape(1500, 3).tolist()
+        assert (found["a"][1500:] == -9).all() and found["a"].shape == (2501, 3)
+        assert (found["b"][1500:2500] == -1).all()
+
+
+@pytest.mark.parametrize("overlap", ["refuse", "replace"])
+def test_an_append_that_meets_damage_stages_nothing(tmp_path, overlap):
+    def make(name, first):
+        with netCDF4.Dataset(tmp_path / name, "w", format="NETCDF3_64BIT_OFFSET") as d:
+            d.createDimension("time", None)
+            d.createDimension("x", 1000)
+            time = d.createVariable("time", "f8", ("time",))
+            time.units = "days since 2000-01-01"
+            time[:] = np.arange(first, first + 10)
+            for n, variable in enumerate("ab"):
+                d.createVariable(variable, "f4", ("time", "x"))[:] = np.random.default_rng(first + n).normal(size=(10, 1000))
+        nc3z.archive(tmp_path / name, tmp_path / f"{name}3z")
+
+    make("one.nc", 0)
+    make("more.nc", 10 if overlap == "refuse" else 5)
+    archive, bad = tmp_path / "one.nc3z", tmp_path / "more.nc3z"
+    content = bytearray(bad.read_bytes())
+    content[len(content) * 4 // 5] ^= 0xFF
+    bad.write_bytes(content)
+    with nc3z.open(archive) as found:
+        expected = {name: found[name][...] for name in ("time", "a", "b")}
+    with nc3z.open(archive, "r+") as edit:
+        with pytest.raises(nc3z.CorruptError):
+            edit.append(bad, overlap=overlap)
+        for name, values in expected.items():
+            np.testing.assert_array_equal(edit[name][...], values)
+        edit["a"][0, 0] = 5
+        edit.commit()
+    expected["a"][0, 0] = 5
+    with nc3z.open(archive) as found:
+        for name, values in expected.items():
+            np.testing.assert_array_equal(found[name][...], values)

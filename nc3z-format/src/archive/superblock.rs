@@ -71,6 +71,10 @@ impl Superblock {
         Self::check_magic(bytes)?;
         let mut c = ByteCursor::new(SECTION, 8, &bytes[8..]);
         let version = c.array("version")?;
+        if Self::is_version_damaged(bytes) {
+            let of = |[major, form]: [u8; 2]| format!("{major}, form {form}");
+            return Err(Error::corrupt(SECTION, 8, "format version", of([MAJOR_VERSION, 0]), of(version)));
+        }
         if version != [MAJOR_VERSION, 0] {
             return Err(other_version(version));
         }
@@ -91,6 +95,16 @@ impl Superblock {
         }
         let slots = Self::slots(bytes, &salt);
         Ok(Superblock { minor, salt, original_len, head_stored_len, head_decoded_len, head_crc, slots })
+    }
+
+    /// True if these bytes are a superblock with another format version or form in its first bytes than its checksum says: that is
+    /// damage, and no other version.
+    pub fn is_version_damaged(bytes: &[u8; SUPERBLOCK_LEN]) -> bool {
+        let mut whole = *bytes;
+        whole[8..10].copy_from_slice(&[MAJOR_VERSION, 0]);
+        whole != *bytes
+            && whole.starts_with(&MAGIC)
+            && whole[CRC_AT..CRC_AT + 4] == checksum(&whole).to_le_bytes()
     }
 
     /// The commit slots of an archive that begins with these bytes; they are valid whatever the other bytes are.
@@ -126,6 +140,20 @@ fn checksum(bytes: &[u8; SUPERBLOCK_LEN]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_damaged_version_is_no_other_version() {
+        let whole = sample().encode();
+        for (at, to) in [(8, 0), (8, 2), (8, 0x41), (9, 1), (9, 2), (9, 0x40)] {
+            let mut bytes = whole;
+            bytes[at] = to;
+            assert!(Superblock::decode(&bytes).unwrap_err().is_corrupt(), "{at} {to}");
+            // A superblock that was made with it.
+            let crc = checksum(&bytes).to_le_bytes();
+            bytes[CRC_AT..CRC_AT + 4].copy_from_slice(&crc);
+            assert!(Superblock::decode(&bytes).unwrap_err().is_unsupported(), "{at} {to}");
+        }
+    }
 
     fn sample() -> Superblock {
         let salt = Salt::of_file(b"CDF", 7, &[0; 32]);

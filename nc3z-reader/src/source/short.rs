@@ -4,6 +4,7 @@ use super::{ByteSource, MemorySource, SharedSource};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use nc3z_format::Error as FormatError;
+use nc3z_format::archive::Superblock;
 use nc3z_format::archive::short::{self, Expanded, Outside};
 use std::ops::Range;
 use std::sync::Arc;
@@ -74,7 +75,11 @@ pub(crate) fn expanded(source: &SharedSource) -> Result<(SharedSource, Option<Sh
     // Bytes after the longest possible short form are not part of it.
     let most = len.min(short::SHORT_LEN as u64);
     let stored = source.read_at(0, usize::try_from(most).expect("64 KiB"))?;
-    let Expanded { bytes, missing, extra, directory_end, outside } = short::expand(&stored)?;
+    let expanded = short::expand(&stored);
+    if expanded.is_err() && stored.first_chunk().is_some_and(Superblock::is_version_damaged) {
+        return Ok((Arc::clone(source), None));
+    }
+    let Expanded { bytes, missing, extra, directory_end, outside } = expanded?;
     let (outside, is_whole, extra) = (outside.into(), short::is_whole(&start), extra + (len - most));
     let facts = ShortFacts { stored_len: len, missing, extra, directory_end, outside, is_whole };
     let long =

@@ -502,10 +502,12 @@ impl Edit {
             let edited = self.edited(at);
             (edited.cells, edited.keeps_tiles) = (Some(cells), kept.is_some());
         }
-        let edited = self.edited(at);
+        let budget = self.budget();
+        let edited =
+            Arc::get_mut(&mut self.variables[at]).expect("only a commit shares them, and it is over");
         let cells = edited.cells.as_mut().expect("made above");
         if cells.shape().first() != shape.first() {
-            cells.set_len(shape[0])?;
+            cells.set_len_filled(shape[0], &fill, &self.spill, budget)?;
         }
         Ok(cells)
     }

@@ -83,24 +83,30 @@ impl Edit {
                 Position::At(runs) => (runs, false),
                 Position::Unordered(run) => (vec![run], policy.overlap != Overlap::Allow),
             };
-        // Times that cannot be rebased must be found before anything is staged.
-        for column in columns.iter().filter(|column| column.rebase.is_some()) {
+        let before = self.numrecs;
+        // Times that cannot be rebased must be found before anything is staged. So must damage, if records are replaced.
+        let replaces = runs.iter().any(|run| run.to < before);
+        for column in columns.iter().filter(|column| column.rebase.is_some() || replaces) {
             let step = column.step().max(1);
             for first in (0..count).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
                 column.read(first, step.min(count - first))?;
             }
         }
-        let before = self.numrecs;
         let Some(end) =
             runs.iter().map(|run| run.to.checked_add(run.count)).try_fold(before, |a, b| Some(a.max(b?)))
         else {
             return refuse("append", "too many records".to_owned());
         };
         self.resize_dimension(&name, end)?;
-        for column in &columns {
-            runs.iter().try_for_each(|run| self.copy_records(column, *run, monitor))?;
+        let mut copied = columns
+            .iter()
+            .try_for_each(|column| runs.iter().try_for_each(|run| self.copy_records(column, *run, monitor)));
+        copied = copied.and_then(|()| Ok(more.check_unchanged()?));
+        if let Err(e) = copied {
+            // Nothing is left of records that could not be copied.
+            self.resize_dimension(&name, before)?;
+            return Err(e);
         }
-        more.check_unchanged()?;
         let appended = end - before;
         Ok(Appended { appended, replaced: count - appended, known: 0, unordered })
     }

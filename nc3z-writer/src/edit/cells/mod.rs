@@ -7,9 +7,9 @@ use super::bands::Bands;
 use super::base::{ChunkTiles, LinearTiles, SpillFile};
 use crate::error::{Error, ErrorKind, Result};
 use crate::tiles::fill_up;
-use nc3z_format::Error as FormatError;
 use nc3z_format::archive::{ArrayId, TileLayoutSpec};
 use nc3z_format::selection::{self, AnySelection, Placed, Run, Selection};
+use nc3z_format::{Error as FormatError, Hyperslab};
 use nc3z_reader::Archive;
 use nc3z_staged::{BaseSlab, StagedArray, Table};
 
@@ -39,6 +39,8 @@ pub(super) struct Cells {
     shape: Vec<u64>,
     spec: TileLayoutSpec,
     size: usize,
+    /// The value of elements that were never written.
+    fill: Vec<u8>,
     /// True if there is a base slab, the archive's tiles.
     is_over_archive: bool,
 }
@@ -130,7 +132,8 @@ impl Cells {
             _ => Elements::Eight(staged(shape, spec, fill, base)?),
         };
         let is_over_archive = base.is_some();
-        Ok(Cells { elements, shape: shape.to_vec(), spec: spec.clone(), size: fill.len(), is_over_archive })
+        let (shape, spec, size, fill) = (shape.to_vec(), spec.clone(), fill.len(), fill.to_vec());
+        Ok(Cells { elements, shape, spec, size, fill, is_over_archive })
     }
 
     pub(super) fn shape(&self) -> &[u64] {
@@ -163,7 +166,27 @@ impl Cells {
         Ok(())
     }
 
-    /// Changes the length of the first axis; new elements are the fill value.
+    /// Changes the length of the first axis. New elements are `fill`, the present fill value, which may be another than these cells
+    /// were made with. Then they are staged, and values beyond `most` bytes are moved to `file`.
+    pub(super) fn set_len_filled(
+        &mut self,
+        len: u64,
+        fill: &[u8],
+        file: &SpillFile,
+        most: u64,
+    ) -> Result<()> {
+        let before = self.shape[0];
+        self.set_len(len)?;
+        if len <= before || fill == self.fill {
+            return Ok(());
+        }
+        let (mut start, mut count) = (vec![0; self.shape.len()], self.shape.clone());
+        (start[0], count[0]) = (before, len - before);
+        let new = Hyperslab::new(start, count, vec![1; self.shape.len()])?;
+        self.set(&AnySelection::from(&new), fill, file, most)
+    }
+
+    /// Changes the length of the first axis; new elements are the fill value that these cells were made with.
     pub(super) fn set_len(&mut self, len: u64) -> Result<()> {
         let mut shape = self.shape.clone();
         shape[0] = len;
