@@ -5,7 +5,7 @@
 
 Each series makes its files, multiplies one quantity by a factor, and runs the commands with one thread. In brackets is the growth
 from the row before: the exponent of a power of the quantity, 1 for linear. Times below 20 ms have no exponent, because most of them is
-the start of a process. --most bounds the bytes of made files. --write replaces the tables of these series in docs/scale.md. Exit code 1 if the time of
+the start of a process. --most bounds the bytes of made files, and --more makes the other series longer. --write replaces the tables of these series in docs/scale.md. Exit code 1 if the time of
 a command grows by a power above 1.3 at the end of a series.
 """
 import argparse
@@ -42,11 +42,11 @@ def apart(make):
         sys.exit("a file could not be made")
 
 
-def write(path, variables):
+def write(path, variables, records=False):
     """Writes a classic file; `variables` returns them."""
     def make():
         from cliffs import classic
-        classic(path, variables())
+        classic(path, variables(), records)
     apart(make)
 
 
@@ -109,7 +109,7 @@ def whole(series, name="a.nc", options="--threads 1"):
         ("info", "info d.nc3z"))
 
 
-def by_length(series, most):
+def by_length(series, most, more):
     for n in (1 << 20 << step for step in range(0, 17, 2)):
         if n > most:
             break
@@ -117,28 +117,47 @@ def by_length(series, most):
         series.add(n, whole(series))
 
 
-def by_variables(series, most):
-    for n in (10, 100, 1000, 10_000, 100_000):
+def by_sparse_length(series, most, more):
+    """Files that are a record of a field, and zeros that take no space on the disk."""
+    for n in (1 << 30 << step for step in range(0, 2 * more + 1, 2)):
+        path = f"{series.folder}/a.nc"
+        write(path, lambda: [("v", field(1 << 18)[None])], records=True)
+        header = os.path.getsize(path) - (1 << 20)
+        with open(path, "r+b") as file:
+            file.seek(4)
+            file.write((n >> 20).to_bytes(4, "big"))
+            file.truncate(header + n)
+        series.add(n, series.run(
+            ("archive `fast`", "archive --threads 1 --preset fast --force -o f.nc3z a.nc"),
+            ("archive", "archive --threads 1 --force -o d.nc3z a.nc"),
+            ("restore", "restore --threads 1 -o - d.nc3z"),
+            ("verify", "verify --threads 1 d.nc3z"),
+            ("info", "info d.nc3z")))
+
+
+def by_variables(series, most, more):
+    for n in (10**power for power in range(1, 6 + more)):
         write(f"{series.folder}/a.nc", lambda: [(f"v{i}", field(10) + i % 97) for i in range(n)])  # noqa: B023
         costs = whole(series)
         edit = series.run(("copy", "restore --threads 1 --force -o e.nc d.nc3z"), ("attr", "attr --no-author d.nc3z :title=new"))
         series.add(n, {**costs, "attr": edit["attr"]})
 
 
-def by_tiles(series, most):
+def by_tiles(series, most, more):
     length = min(most, 1 << 28)
     write(f"{series.folder}/a.nc", lambda: [("v", field(length // 4))])
-    for n in (10, 100, 1000, 10_000, 100_000):
-        size = length // n // 2048 * 2048
+    for n in (10**power for power in range(1, 6 + more)):
+        row = 2048 if n <= 100_000 else 4
+        size = length // n // row * row
         if size:
             series.add(n, whole(series, options=f"--threads 1 --tile-size {size}"))
 
 
-def by_versions(series, most):
+def by_versions(series, most, more):
     write(f"{series.folder}/a.nc", lambda: [("v", field(1 << 16))])
     series.run(("archive", "archive --threads 1 --force -o v.nc3z a.nc"))
     done = 1
-    for n in (10, 100, 1000):
+    for n in (10**power for power in range(1, 4 + more)):
         while done < n:
             child.run(f"cd {series.folder} && {series.binary} attr --no-author v.nc3z :count={done}")
             done += 1
@@ -151,7 +170,7 @@ def by_versions(series, most):
         series.add(n, costs)
 
 
-SERIES = {"bytes of a file": by_length, "variables": by_variables, "tiles": by_tiles, "versions": by_versions}
+SERIES = {"bytes of a file": by_length, "bytes of a sparse file": by_sparse_length, "variables": by_variables, "tiles": by_tiles, "versions": by_versions}
 
 
 def main():
@@ -159,6 +178,7 @@ def main():
     parser.add_argument("--nc3z", default=str(ROOT / "target/release/nc3z"))
     parser.add_argument("--only", type=re.compile, default=re.compile(""), help="series to run, a regular expression")
     parser.add_argument("--most", type=int, default=1 << 28, help="bytes of the longest made file")
+    parser.add_argument("--more", type=int, default=0, help="further rows of the other series, each four (bytes) or ten times as long")
     parser.add_argument("--reps", type=int, default=3, help="runs of each command; the least time counts")
     parser.add_argument("--dir", help="folder for the files [/dev/shm, or the system's folder for temporary files]")
     parser.add_argument("--write", action="store_true", help="write the section of docs/scale.md")
@@ -170,7 +190,7 @@ def main():
         folder = tempfile.mkdtemp(dir=args.dir or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
         try:
             series = Series(name, binary, folder, args.reps)
-            measure(series, args.most)
+            measure(series, args.most, args.more)
             tables[name] = "\n".join(series.tables())
             steep += series.steep
         finally:

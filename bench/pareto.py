@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from nc3zbench import child, corpus
+from nc3zbench import arraypeers, child, corpus
 from nc3zbench.files import COMMANDS, nc3z_command
 from nc3zbench.report import geo, table
 
@@ -38,6 +38,8 @@ PROGRAMS = {
     "zstd -3": zstd(3),
     "zstd -9": zstd(9),
     "xz -6": ("xz -6 -T1 -c {src} >{out}", "xz -dc {out} >{back}", ".xz"),
+    # PnetCDF's chunked CDF-5: bench/pnetcdf_chunk.c, if it is on PATH.
+    "pnetcdf-chunk zlib": ("pnetcdf-chunk store {src} {out}", "pnetcdf-chunk fetch {out} {back}", ".nc5"),
     **{name: COMMANDS[name] for name in ("gzip -6", "nccopy -d1 -s", "nccopy -d5 -s")},
 }
 # Each needs the module of that name.
@@ -138,7 +140,9 @@ def main():
     commands = {name: of for name, of in commands.items() if args.only.search(name)}
     files = []
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
-        arrays = [peer for peer, module in MODULES.items() if args.only.search(peer) and importlib.util.find_spec(module)]
+        arrays = [peer for peer, module in MODULES.items() if importlib.util.find_spec(module)]
+        arrays += arraypeers.CRATES  # with the library of bench/peers
+        arrays = list(filter(args.only.search, arrays))
         workers = {peer: child.Worker(sys.executable, ["file", peer, f"{folder}/{at}", 1]) for at, peer in enumerate(arrays)}
         for path, _ in corpus.classic_files(args.paths, args.least, 1 << 40):
             files.append(measure(path, folder, commands, workers, args.reps))

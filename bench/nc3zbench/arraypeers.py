@@ -3,11 +3,15 @@
 Arrays of fewer than 64 elements, the header and the attributes cost them nothing, and what they give back is arrays, not the
 file: both in their favour.
 """
+import ctypes
+import functools
 import os
 import re
 
 TILE = 1 << 20   # bytes of an HDF5 chunk: nc3z's default tile
 LARGE = 4 << 20  # bytes of a Zarr or Blosc2 chunk, which does them good
+# ALP and SPDP, which are crates: cargo build --release in bench/peers.
+LIBRARY = os.environ.get("NC3Z_BENCH_PEERS", os.path.join(os.path.dirname(__file__), "../peers/target/release/libpeers.so"))
 
 
 def chunks(shape, itemsize, target):
@@ -178,6 +182,54 @@ def gridpack():
     return each(".gp", encode, decode)
 
 
+@functools.cache
+def crates():
+    """The functions of bench/peers."""
+    library = ctypes.CDLL(os.path.abspath(LIBRARY))
+    pointer, size, level = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint8
+    for name, result, arguments in (
+            ("alp_bound", size, [size]), ("spdp_bound", size, [size]),
+            *((f"alp_store_f{n}", size, [pointer, size, pointer]) for n in (4, 8)),
+            *((f"alp_fetch_f{n}", ctypes.c_bool, [pointer, size, pointer, size]) for n in (4, 8)),
+            ("spdp_store", size, [level, pointer, size, pointer]), ("spdp_fetch", ctypes.c_bool, [level, pointer, size, pointer, size])):
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+def of_crate(extension, takes, bound, store, fetch):
+    """A peer of bench/peers. Its file begins with the number of elements and the bytes of each."""
+    def encode(a):
+        import numpy as np
+        if not takes(a):
+            return None
+        out = np.empty(9 + bound(a), "u1")
+        out[:8], out[8] = np.frombuffer(a.size.to_bytes(8, "little"), "u1"), a.itemsize
+        return out[:9 + store(a, out.ctypes.data + 9)].data
+    def decode(blob):
+        import numpy as np
+        out = np.empty(int.from_bytes(blob[:8], "little"), f"u{blob[8]}")
+        packed = np.frombuffer(blob, "u1", offset=9)
+        if not fetch(packed, out):
+            raise ValueError(f"a {extension} file that does not fill its array")
+        return out
+    return each(extension, encode, decode)
+
+
+def alp():
+    """ALP by the crate fastalp: floats, and as ever zstd 19 for the rest."""
+    return of_crate(".alp", lambda a: a.dtype.kind == "f", lambda a: crates().alp_bound(a.size),
+                    lambda a, to: getattr(crates(), f"alp_store_f{a.itemsize}")(a.ctypes.data, a.size, to),
+                    lambda packed, out: getattr(crates(), f"alp_fetch_f{out.itemsize}")(packed.ctypes.data, packed.size, out.ctypes.data, out.size))
+
+
+def spdp(level):
+    """SPDP by the crate spdp_sys, which takes any bytes."""
+    return of_crate(".spdp", lambda a: True, lambda a: crates().spdp_bound(a.nbytes),
+                    lambda a, to: crates().spdp_store(level, a.ctypes.data, a.nbytes, to),
+                    lambda packed, out: crates().spdp_fetch(level, packed.ctypes.data, packed.size, out.ctypes.data, out.nbytes))
+
+
 def words(a):
     """The elements as unsigned integers of their width, in the machine's order."""
     import numpy as np
@@ -319,8 +371,9 @@ PEERS = {
     "openzl searched": openzl_searched(),
 }
 
+CRATES = {"alp": alp(), "spdp 5": spdp(5)} if os.path.exists(LIBRARY) else {}
 
-ALL = {**PEERS, **BYTES}
+ALL = {**PEERS, **CRATES, **BYTES}
 
 
 def payload_of(folder):
