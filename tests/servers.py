@@ -47,7 +47,12 @@ class Ranges(BaseHTTPRequestHandler):
         with server.lock:
             server.headers.append(self.headers)
             server.asked.append((path, self.headers.get("Range"), self.headers.get("If-Match")))
+            server.targets.append(self.path)
             number = len(server.asked)
+        if server.refusal:
+            # Stores repeat the token of a request that they refuse.
+            status, page = server.refusal
+            return self.plain(status, body=page.replace("TOKEN", self.headers.get("x-amz-security-token", "")).encode())
         fault = server.fault if server.fault and number > server.after and number % server.every == 0 else None
         if "list-type=2" in self.path:
             server.queries.append(self.path)
@@ -147,6 +152,10 @@ class Server(ThreadingHTTPServer):
         # Requests that are being answered, and the most at the same time.
         self.running = self.most_at_once = 0
         self.asked, self.changed, self.lock = [], False, threading.Lock()
+        # Path and query of every request, as they were sent.
+        self.targets = []
+        # Status and page of every answer. TOKEN in it is the session token of the request.
+        self.refusal = None
         self.root = f"http://127.0.0.1:{self.server_address[1]}"
 
     def url(self, name):

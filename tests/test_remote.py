@@ -8,10 +8,17 @@ import unittest
 from pathlib import Path
 from urllib.parse import quote
 
-from common import CLASSIC, NC3Z, Case, missing, nc3z, sha256
+from common import CLASSIC, NC3Z, Case, missing, nc3z, sha256, synthetic
 from servers import FAULTS, serve
+from test_aggregate import Aggregation, make
 
 NAME = "coads_climatology.cdf"
+#: Parts of URLs, and what is requested: the same, but letters that a URL does not have are escaped.
+TARGETS = {
+    **{name: name for name in ("sub%2Fa", "sub%2fa", "a%2Bb", "a+b", "a%25b", "a%3Fb", "d//a", "a%FFb", "d/a/", "t~x", "t%7Ex", "(x)", "a,b",
+                               "sp%20ace", "%C3%BCx", "%c3%bcx", "d//a%2Fb%2Bc//")},
+    "\u00fcx": "%C3%BCx",
+}
 
 
 def setUpModule():
@@ -66,6 +73,100 @@ class Remote(Case):
                     self.assertIn("object not found (404)", said)
                     self.assertNotIn("reads no URLs", said)
                     self.assertNotIn("<", said)
+
+    def test_a_url_is_requested_as_it_is_given(self):
+        """As curl does: `%2F` and `%2B` may be parts of a name, and a server decides what `//` means."""
+        archive, bundle = FILES[f"bucket/{NAME}.nc3z"], self.dir / "set.bundle.nc3z"
+        self.ok(nc3z("bundle", FOLDER / f"{NAME}.nc3z", "-o", bundle))
+        bundled, digest, back = bundle.read_bytes(), sha256(CLASSIC / NAME), self.dir / "back"
+        part = ("SST", "-d", "TIME,3", "--format", "raw")
+        values = self.ok(nc3z("read", CLASSIC / NAME, *part)).stdout
+        query = "?alt=media&name=a%2Fb+c%20d"
+        for given, requested in TARGETS.items():
+            with serve({requested: archive, f"{requested}.bundle": bundled}) as server, self.subTest(given):
+                url = server.url(given)
+                self.ok(nc3z("info", url))
+                self.assertIn(digest.encode(), self.ok(nc3z("hash", "--only", "sha256", url + query)).stdout)
+                self.ok(nc3z("restore", "-f", url, "-o", back))
+                self.assertEqual(sha256(back), digest)
+                self.assertTrue(self.ok(nc3z("read", url + query, *part)).stdout == values)
+                self.assertEqual(set(server.targets), {f"/{requested}", f"/{requested}{query}"})
+                server.targets.clear()
+                self.assertTrue(self.ok(nc3z("read", f"{url}.bundle!/{NAME}.nc3z", *part)).stdout == values)
+                self.assertEqual(set(server.targets), {f"/{requested}.bundle"})
+
+    def test_fragments_are_requested_beside_their_aggregation(self):
+        """In a directory whose name the server alone understands."""
+        self.beside([given for given in TARGETS if "//" not in f"{given}/"])
+
+    def test_so_are_fragments_in_a_directory_with_empty_parts(self):
+        self.beside(["d//a", "d/a/", "d//a%2Fb%2Bc//"])
+
+    def beside(self, directories):
+        for name in ("a", "b"):
+            (self.dir / f"{name} 1.nc").write_bytes(FILES[NAME])
+        self.ok(nc3z("aggregate", "--new-dim", "run", "a 1.nc", "b 1.nc", "-o", "all.nc", cwd=self.dir))
+        part = ("SST", "-d", "TIME,3", "--format", "raw")
+        whole = self.ok(nc3z("read", self.dir / "all.nc", *part)).stdout
+        for given in directories:
+            requested = TARGETS[given]
+            served = {f"{requested}/{file}": (self.dir / file.replace("%20", " ")).read_bytes() for file in ("all.nc", "a%201.nc", "b%201.nc")}
+            with serve(served) as server, self.subTest(given):
+                done = self.ok(nc3z("read", server.url(f"{given}/all.nc"), *part))
+                self.assertTrue(done.stdout == whole)
+                self.assertEqual(set(server.targets), {f"/{name}" for name in served})
+
+    def test_no_fragment_leads_out_of_the_directory_by_another_slash(self):
+        """A URL has `/` in the place of a backslash, and many servers read `%2F` as one."""
+        make(self.dir / "b.nc", 0, 3)
+        for uri in ("..%2Fb.nc", "..%2fb.nc", "sub%2F..%2F..%2Fb.nc", "..\\b.nc", "..%5Cb.nc"):
+            outside = Aggregation.hand_made(self, [uri], [3])
+            with serve({"d/all.nc": outside.read_bytes()}) as server, self.subTest(uri):
+                self.fails(nc3z("read", server.url("d/all.nc"), "tas"), 1, "--outside")
+                self.assertEqual(server.targets, ["/d/all.nc"])
+
+    def test_an_empty_object_is_called_empty(self):
+        (self.dir / "empty.nc").touch()
+        with serve({"empty.nc": b"", "full.nc": FILES[NAME]}) as server:
+            for command in (("info",), ("verify",), ("read", "SST"), ("hash",), ("restore", "-o", self.dir / "x")):
+                done = [nc3z(command[0], name, *command[1:]) for name in (server.url("empty.nc"), self.dir / "empty.nc")]
+                there, here = (d.stderr.replace(server.url("empty.nc"), "NAME").replace(str(self.dir / "empty.nc"), "NAME") for d in done)
+                self.assertEqual((done[0].returncode, there), (done[1].returncode, here), command)
+                self.assertNotIn("416", there)
+                if command[0] != "hash":
+                    self.assertIn("the file is empty", there, command)
+
+    def test_a_server_that_shortens_answers_is_not_asked_without_end(self):
+        """That is no lost sector of a disk, around which the other bytes are read."""
+        archive = self.dir / "big.nc.nc3z"
+        self.ok(nc3z("archive", "--preset", "fast", synthetic(self.dir / "big.nc", 4), "-o", archive))
+        with serve({"big.nc.nc3z": archive.read_bytes()}, "short", every=1, after=1) as server:
+            for command in (("restore", "-o", self.dir / "back.nc"), ("hash",), ("read", "smooth", "--format", "raw")):
+                server.asked.clear()
+                done = nc3z(command[0], server.url("big.nc.nc3z"), *command[1:], timeout=60)
+                self.assertNotEqual(done.returncode, 0, command)
+                self.assertRegex(done.stderr + done.stdout.decode("utf-8", "replace"), r"the server sent \d+ of \d+ bytes", command)
+                self.assertLess(len(server.asked), 40, command)
+        self.assertFalse((self.dir / "back.nc").exists())
+
+    def test_the_code_of_a_store_is_in_the_message(self):
+        """The status alone does not say what is wrong with a request."""
+        pages = {"ExpiredToken": 400, "AuthorizationHeaderMalformed": 400, "InvalidObjectState": 403, "RequestTimeTooSkewed": 403}
+        with serve({}) as server:
+            options = [word for option in (f"endpoint={server.root}", "access_key_id=a", "secret_access_key=b", "region=here")
+                       for word in ("--storage-option", option)]
+            for code, status in pages.items():
+                server.refusal = status, f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>Long words.</Message><Region>there</Region></Error>'
+                for command in (("info", "s3://bucket/a.nc"), ("restore", "s3://bucket/a.nc.nc3z", "-o", self.dir / "x"), ("list", "s3://bucket/a/"),
+                                ("catalog", "s3://bucket/a/", "-o", self.dir / "c.catalog.nc3z")):
+                    with self.subTest(code=code, command=command[0]):
+                        done = self.fails(nc3z(*command, *options), 1, rf"\b{status} \w+[ \w]*, {code}\b")
+                        self.assertNotIn("<", done.stderr)
+                        self.assertNotIn("Long words", done.stderr)
+            # What is no name of an error is left out.
+            server.refusal = 400, "<Error><Code>a b&c</Code></Error>"
+            done = self.fails(nc3z("info", "s3://bucket/a.nc", *options), 1, "answers 400 Bad Request")
+            self.assertNotIn("a b", done.stderr)
 
     def test_headers_are_sent_and_not_shown(self):
         with serve(FILES) as server:

@@ -100,6 +100,29 @@ class Secrets(Case):
             for name in ("serve", "mount"):
                 self.tells_none((name,), self.run_with((name, none, "/nowhere/there")))
 
+    def test_no_message_has_the_token_of_a_session(self):
+        """S3 repeats it in the page that refuses a list or an object."""
+        environment = {**os.environ, "AWS_SESSION_TOKEN": "tokenvalue/+whisper==", "AWS_ACCESS_KEY_ID": "someone", "AWS_SECRET_ACCESS_KEY": "hunter2",
+                       "AWS_REGION": "here"}
+        commands = [("list", "s3://bucket/x/"), ("list", "--json", "s3://bucket/x/"), ("verify", "s3://bucket/x/"), ("verify", "-r", "--json", "s3://bucket/x/"),
+                    ("catalog", "s3://bucket/x/", "-o", "c.catalog.nc3z"), ("find", "SST", "s3://bucket/x/"), ("stats", "s3://bucket/x/"),
+                    ("aggregate", "s3://bucket/x/", "-o", "agg.nc"), ("info", "s3://bucket/x.nc"), ("info", "--json", "s3://bucket/x.nc"),
+                    ("restore", "s3://bucket/x.nc.nc3z", "-o", "back.nc"), ("read", "s3://bucket/x.nc", "SST"), ("verify", "s3://bucket/x.nc.nc3z")]
+        with serve({}) as server:
+            environment["AWS_ENDPOINT_URL"] = server.root
+            for status, code in ((400, "ExpiredToken"), (400, "InvalidToken"), (403, "AccessDenied")):
+                server.refusal = status, f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>No.</Message><Token-0>TOKEN</Token-0></Error>'
+                for command in commands:
+                    with self.subTest(command=command[:2], code=code):
+                        done = nc3z(*command, cwd=self.dir, env=environment)
+                        self.assertEqual(done.returncode, 1, done.stderr)
+                        said = done.stderr + done.stdout.decode()
+                        self.assertRegex(said, rf"{status} \w+[ \w]*, {code}")
+                        self.assertNotIn("<", said)
+                        done.stderr = done.stderr.encode()
+                        self.tells_none(command, done)
+            self.assertIn("tokenvalue/+whisper==", {headers["x-amz-security-token"] for headers in server.headers})
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -181,6 +181,19 @@ def test_a_replaced_object_is_never_mixed(files, name):
                 nc3z.set_cache(64 << 20)
 
 
+@pytest.mark.parametrize("path", ["sub%2Fa", "a%2Bb", "d//a", "a%FFb", "d/a/", "t~(x),a+b", "sp%20ace", "%C3%BCx", "%c3%bcx"])
+@pytest.mark.parametrize("query", ["", "?alt=media&name=a%2Fb+c%20d"])
+def test_a_url_is_requested_as_it_is_given(files, path, query):
+    with serve({path: files[f"bucket/{NAME}.nc3z"]}) as server:
+        url = server.url(path) + query
+        with nc3z.open(url) as ds:
+            assert np.array_equal(ds["SST"][3], expected()[3])
+            again = pickle.loads(pickle.dumps(ds))
+            assert np.array_equal(again["SST"][4], expected()[4])
+        assert nc3z.verify(url) and nc3z.info(url).kind == "archive"
+        assert set(server.targets) == {f"/{path}{query}"}
+
+
 def test_servers_without_ranges_are_named(files, name):
     with serve(files, ranges=False) as server, pytest.raises(OSError, match="does not serve byte ranges"):
         nc3z.open(server.url(name))

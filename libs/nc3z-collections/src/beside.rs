@@ -56,6 +56,13 @@ impl OpenFragment for Urls {
             if is_file || uri.starts_with('/') {
                 return Err(wrong("an aggregation on a server names a file on this machine"));
             }
+            // A URL has `/` in the place of `\`, and the server may read `%2F` as `/`.
+            let escaped = uri.to_ascii_lowercase();
+            let is_parent = uri.contains("..") && (escaped.contains("%2f") || escaped.contains("%5c"));
+            if !self.outside && (is_parent || uri.contains('\\')) {
+                let e = wrong("its name has a backslash, or an encoded slash and `..`");
+                return Err(e.advised(Advice::TrustOutside));
+            }
             let name = inside(directory, uri).ok_or_else(|| wrong("it is outside the server's tree"))?;
             if !self.outside && !below(directory, &name) {
                 return Err(

@@ -239,7 +239,19 @@ impl Target {
 async fn first(store: &dyn ObjectStore, path: &Path, len: u64) -> io::Result<(ObjectMeta, Bytes)> {
     let range = 0..len;
     let options = GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
-    let answer = store.get_opts(path, options).await.map_err(|e| in_range(&e, &range))?;
+    let answer = match store.get_opts(path, options).await {
+        Ok(answer) => answer,
+        Err(e) => {
+            // An empty object has no range.
+            let is_outside = status_in(&with_causes(&e)).is_some_and(|status| status.starts_with("416"));
+            let head = GetOptions { head: true, ..GetOptions::default() };
+            let found = if is_outside { store.get_opts(path, head).await.ok() } else { None };
+            return match found {
+                Some(answer) if answer.meta.size == 0 => Ok((answer.meta, Bytes::new())),
+                _ => Err(in_range(&e, &range)),
+            };
+        }
+    };
     let (meta, given) = (answer.meta.clone(), answer.range.clone());
     let len = meta.size.min(len);
     let bytes = body(answer.into_stream(), len).await.map_err(|e| in_range(&e, &range))?;
@@ -278,8 +290,9 @@ fn counted(bytes: Bytes, len: u64, range: &Range<u64>) -> io::Result<Bytes> {
     }
     let words = words(range);
     Err(if given < len {
+        // Not `UnexpectedEof`, which means that the object itself has lost its end.
         io::Error::new(
-            io::ErrorKind::UnexpectedEof,
+            io::ErrorKind::InvalidData,
             format!("bytes {words}: the server sent {given} of {len} bytes"),
         )
     } else {
@@ -296,27 +309,39 @@ fn words(range: &Range<u64>) -> String {
 
 /// Adds the range to a store's error.
 fn in_range(e: &StoreError, range: &Range<u64>) -> io::Error {
-    let message = without_page(&with_causes(e)).to_owned();
+    told(e, &format!("bytes {}: ", words(range)))
+}
+
+/// Describes a store's error without the page that came with it, which may repeat a token. `place` is what was requested.
+pub(crate) fn told(e: &StoreError, place: &str) -> io::Error {
+    let all = with_causes(e);
+    let message = without_page(&all).to_owned();
+    let status = status_in(&message).map(|status| match code_in(&all) {
+        Some(code) => format!("{status}, {code}"),
+        None => status,
+    });
     let kind = match e {
         StoreError::NotFound { .. } => io::ErrorKind::NotFound,
         StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => {
             io::ErrorKind::PermissionDenied
         }
         StoreError::NotSupported { .. } => io::ErrorKind::Unsupported,
+        // Lists have no kinds of their own.
+        _ if status.as_deref().is_some_and(|s| s.starts_with("401") || s.starts_with("403")) => {
+            io::ErrorKind::PermissionDenied
+        }
         _ => io::ErrorKind::Other,
     };
-    let status = status_in(&message);
     if kind == io::ErrorKind::PermissionDenied {
         let code = status.map_or_else(String::new, |status| format!(" ({status})"));
         let refused = format!(
-            "bytes {}: the server refuses access{code}. Credentials are given in the URL before the host (USER:PASSWORD@HOST), by the settings \
-             `bearer_token=WORD` and `header.NAME=VALUE`, by NC3Z_HTTP_HEADERS, or by the environment variables of the store",
-            words(range)
+            "{place}the server refuses access{code}. Credentials are given in the URL before the host (USER:PASSWORD@HOST), by the settings \
+             `bearer_token=WORD` and `header.NAME=VALUE`, by NC3Z_HTTP_HEADERS, or by the environment variables of the store"
         );
         return io::Error::new(kind, refused);
     }
     if let Some(status) = status.filter(|_| kind == io::ErrorKind::Other) {
-        return io::Error::new(kind, format!("bytes {}: the server answers {status}", words(range)));
+        return io::Error::new(kind, format!("{place}the server answers {status}"));
     }
     let about = match &*message {
         _ if kind == io::ErrorKind::NotFound => return io::Error::new(kind, "object not found (404)"),
@@ -332,7 +357,15 @@ fn in_range(e: &StoreError, range: &Range<u64>) -> io::Error {
         _ => None,
     };
     let message = about.map_or(message.clone(), |about| format!("{about} ({message})"));
-    io::Error::new(kind, format!("bytes {}: {message}", words(range)))
+    io::Error::new(kind, format!("{place}{message}"))
+}
+
+/// Returns the name that a store gives its error in the page that it sent, such as `ExpiredToken`.
+fn code_in(page: &str) -> Option<&str> {
+    let (_, rest) = page.split_once("<Code>")?;
+    let (code, _) = rest.split_once("</Code>")?;
+    let is_name = !code.is_empty() && code.len() <= 64 && code.bytes().all(|b| b.is_ascii_alphabetic());
+    is_name.then_some(code)
 }
 
 /// Returns the status of an answer in a store's message, such as `503 Service Unavailable`.

@@ -58,7 +58,7 @@ impl RemoteOptions {
         self.settings.values().cloned().chain(headers).collect()
     }
 
-    /// Sets the time limits of a request, including its answer, and of making a connection.
+    /// Sets the time limits for the next bytes of an answer, and for making a connection.
     #[must_use]
     pub fn with_timeouts(mut self, request: Duration, connect: Duration) -> Self {
         (self.request_time, self.connect_time) = (request, connect);

@@ -1,11 +1,11 @@
 //! The objects below a prefix of a store.
 
-use crate::object::{failure, parsed, wait};
+use crate::object::{failure, parsed, told, wait};
 use crate::options::RemoteOptions;
 use crate::{credentials, shared, store};
 use futures_util::TryStreamExt;
 use nc3z_reader::Result;
-use object_store::ObjectStore;
+use object_store::{Error as StoreError, ObjectStore};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::io;
 use std::sync::Arc;
@@ -30,7 +30,8 @@ pub fn list(url: &str, options: &RemoteOptions) -> Result<Vec<String>> {
     let store = shared::store(&parsed, options).map_err(failed)?.objects;
     let found = {
         let (store, prefix) = (Arc::clone(&store), prefix.clone());
-        wait(async move { Ok(store.list(Some(&prefix)).try_collect::<Vec<_>>().await?) }).map_err(failed)?
+        wait(async move { store.list(Some(&prefix)).try_collect::<Vec<_>>().await.map_err(|e| refused(&e)) })
+            .map_err(failed)?
     };
     let base = parsed.path().trim_end_matches('/');
     let url_of = |name: &str| {
@@ -42,4 +43,12 @@ pub fn list(url: &str, options: &RemoteOptions) -> Result<Vec<String>> {
     let mut urls: Vec<String> = found.iter().filter_map(|object| url_of(object.location.as_ref())).collect();
     urls.sort_unstable();
     Ok(urls)
+}
+
+fn refused(e: &StoreError) -> io::Error {
+    let StoreError::InvalidPath { source } = e else { return told(e, "") };
+    let words = format!(
+        "one of the names cannot be read ({source}), and the store lists all or nothing; give a longer prefix, or the URL of each object"
+    );
+    io::Error::new(io::ErrorKind::InvalidData, words)
 }

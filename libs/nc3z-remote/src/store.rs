@@ -28,7 +28,7 @@ fn is_http(url: &Url) -> bool {
 /// A path or a scheme that no store has.
 pub(crate) fn path(url: &Url) -> io::Result<Path> {
     if is_http(url) {
-        return Path::from_url_path(url.path()).map_err(wrong);
+        return Ok(path_as_given(url).unwrap_or_default());
     }
     Ok(ObjectStoreScheme::parse(url).map_err(wrong)?.1)
 }
@@ -37,9 +37,21 @@ pub(crate) fn path(url: &Url) -> io::Result<Path> {
 pub(crate) fn server(url: &Url) -> Url {
     // The query stays in the server's address: it may be a signature.
     let mut server = url.clone();
-    server.set_path("");
+    if !is_http(url) || path_as_given(url).is_some() {
+        server.set_path("");
+    }
     server.set_fragment(None);
     server
+}
+
+/// Returns the path of a URL's object, if the store requests it as the URL has it. With `%2F` or `%2B`, an empty part, or a `/` at the end
+/// it would request another one: the address of such a store contains the path.
+fn path_as_given(url: &Url) -> Option<Path> {
+    let path = Path::from_url_path(url.path()).ok()?;
+    let mut asked = url.clone();
+    asked.set_path("");
+    asked.path_segments_mut().ok()?.extend(path.parts());
+    (asked.path() == url.path()).then_some(path)
 }
 
 /// A store, with the credentials that it signs requests with.
@@ -60,7 +72,9 @@ pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<Store> {
     // A provider that the program has already installed is kept.
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     let client = ClientOptions::new()
-        .with_timeout(options.request_time)
+        // Not for the whole answer: the requests that run at once share the speed of a slow connection.
+        .with_timeout_disabled()
+        .with_read_timeout(options.request_time)
         .with_connect_timeout(options.connect_time)
         .with_allow_http(true);
     let retry = RetryConfig {

@@ -475,7 +475,8 @@ impl OpenFragment for Members {
 /// assert_eq!(inside("a", "../../c.nc"), None);
 /// ```
 pub fn inside(directory: &str, name: &str) -> Option<String> {
-    let mut parts: Vec<&str> = directory.split('/').filter(|p| !p.is_empty()).collect();
+    // Empty parts of a URL's directory stay: its server decides what they mean.
+    let mut parts: Vec<&str> = if directory.is_empty() { Vec::new() } else { directory.split('/').collect() };
     for component in Path::new(name).components() {
         match component {
             Component::Normal(part) => parts.push(part.to_str()?),
