@@ -7,10 +7,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import unittest
+import zipfile
 
 import kinds
-from common import NC3Z, ROOT, Case, missing, nc3z
+from common import CLASSIC, NC3Z, ROOT, Case, missing, nc3z
 from servers import serve
 
 FOLDERS = [pathlib.Path(NC3Z).resolve().parent / folder for folder in (".", "deps")]
@@ -51,6 +53,19 @@ def verify(name):
     code = lib.nc3z_verify(name.encode(), 1, report)
     return [code, said() if code else "", None]
 print(json.dumps([read(sys.argv[2]), verify(sys.argv[2])]))
+"""
+
+#: Opens the first name, runs the command, and restores to the second, with `force`.
+C_RESTORES = r"""
+import ctypes, subprocess, sys
+lib = ctypes.CDLL(sys.argv[1])
+lib.nc3z_restore.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32]
+lib.nc3z_open.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
+file = ctypes.c_void_p()
+assert not lib.nc3z_open(sys.argv[2].encode(), None, ctypes.byref(file))
+if sys.argv[4:]:
+    subprocess.run(sys.argv[4:], check=True)
+print(lib.nc3z_restore(file, sys.argv[3].encode(), 1))
 """
 
 NOT_ARCHIVE = "not an nc3z archive but a classic netCDF file; nc3z_archive makes one of it"
@@ -156,6 +171,46 @@ class Capi(Case):
                     is_right = code == 0 and values in (None, kinds.FIRST) if rows[kind] is None else code < 0 and re.search(rows[kind], words)
                     wrong += [] if is_right else [f"{call} of {kind}: {found}; expected {rows[kind]!r}"]
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
+
+    def calls(self, script, *args):
+        """The output of a script above, which runs in the directory of the test."""
+        done = subprocess.run([sys.executable, "-c", script, LIBRARY, *args], cwd=self.dir, env=self.env, capture_output=True, text=True, timeout=170)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_an_archive_is_never_restored_onto_itself(self):
+        """By its own name and by others, of a member onto the bundle, and after another process put a longer form in its place."""
+        self.ok(nc3z("bundle", self.archive, "-o", self.dir / "set.bundle.nc3z"))
+        (self.dir / "link.nc3z").symlink_to("sample.nc.nc3z")
+        os.link(self.archive, self.dir / "hard.nc3z")
+        for name, output in (("sample.nc.nc3z", "sample.nc.nc3z"), ("sample.nc.nc3z", "link.nc3z"), ("sample.nc.nc3z@1", "hard.nc3z"),
+                             ("set.bundle.nc3z!/sample.nc.nc3z", "set.bundle.nc3z")):
+            with self.subTest(name=name, output=output):
+                before = (self.dir / output).read_bytes()
+                self.assertEqual(self.calls(C_RESTORES, name, output), -1)
+                self.assertTrue((self.dir / output).read_bytes() == before, "it was replaced")
+        self.ok(nc3z("archive", "--quiet", CLASSIC / "all_types_cdf2.nc", "-o", self.dir / "short.nc3z"))
+        self.assertNotEqual((self.dir / "short.nc3z").read_bytes()[9], 0)
+        self.assertEqual(self.calls(C_RESTORES, "short.nc3z", "short.nc3z", NC3Z, "attr", "-q", "short.nc3z", ":title=another"), -1)
+        self.assertEqual(len(json.loads(self.ok(nc3z("log", "--json", self.dir / "short.nc3z")).stdout)["versions"]), 2)
+        # Another file of that name is replaced, as ever.
+        (self.dir / "other").write_text("other")
+        self.assertEqual(self.calls(C_RESTORES, "sample.nc.nc3z", "other"), 0)
+        self.assertEqual((self.dir / "other").read_bytes(), SAMPLE.read_bytes())
+
+    def test_a_zip_of_long_archives_is_no_damaged_archive(self):
+        """Blocks of an archive are in it, but it has neither superblock nor tail."""
+        long = self.dir / "long.nc3z"
+        self.ok(nc3z("archive", "--quiet", CLASSIC / "etopo120.cdf", "-o", long))
+        self.assertEqual(long.read_bytes()[9], 0)
+        with zipfile.ZipFile(self.dir / "set.zip", "w") as z:
+            z.write(long, "long.nc3z")
+        with tarfile.open(self.dir / "set.tar", "w") as t:
+            t.add(long, "long.nc3z")
+        for name in ("set.zip", "set.tar"):
+            code, words, _ = self.calls(C_READS, name)[1]
+            self.assertEqual(code, -13, (name, words))
+            self.assertRegex(words, NAMED["zip"], name)
 
     def test_threads_share_a_handle(self):
         self.need("cc")

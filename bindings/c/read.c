@@ -27,13 +27,16 @@ int main(int argc, char **argv) {
     for (uint32_t d = 0; d < rank; d++) all *= shape[d];
     uint64_t row = rank ? shape[rank - 1] : 1;
     int is_real = type == NC3Z_FLOAT || type == NC3Z_DOUBLE, digits = type == NC3Z_FLOAT ? 7 : 15;
-    /* Both kinds of numbers have 8 bytes. */
+    int as = is_real ? NC3Z_DOUBLE : type == NC3Z_UINT64 ? NC3Z_UINT64 : NC3Z_INT64;
+    /* All kinds of numbers have 8 bytes. */
     void *values = malloc(all * 8 + 1);
-    check(nc3z_read(file, id, rank, NULL, NULL, NULL, is_real ? NC3Z_DOUBLE : NC3Z_INT64, values, all * 8));
+    check(nc3z_read(file, id, rank, NULL, NULL, NULL, as, values, all * 8));
     printf("\n %s =\n ", argv[2]);
     for (uint64_t i = 0; i < all; i++) {
         if (is_real)
             printf(" %.*g", digits, ((double *)values)[i]);
+        else if (as == NC3Z_UINT64)
+            printf(" %" PRIu64, ((uint64_t *)values)[i]);
         else
             printf(" %" PRId64, ((int64_t *)values)[i]);
         printf("%s", i + 1 == all ? " ;\n" : (i + 1) % row == 0 ? ",\n " : ",");

@@ -34,6 +34,9 @@ program read_variable
       write (text, '(g0.7)') values(i)
     else if (type == nc3z_double) then
       write (text, '(g0.15)') values(i)
+    else if (abs(values(i)) > 2d0**53) then
+      ! A double has not all digits of such an integer.
+      write (text, '(g0.15)') values(i)
     else
       write (text, '(i0)') nint(values(i), c_int64_t)
     end if

@@ -3,7 +3,7 @@
 use crate::dataset::open_archive;
 use crate::error::{At, Error, Result};
 use crate::options::RestoreOptions;
-use nc3z_writer::{is_same_file, restore_file};
+use nc3z_writer::{Attributes, is_same_file, restore_file};
 use std::path::Path;
 
 /// The result of [`restore`].
@@ -47,6 +47,7 @@ fn write(source: &Path, target: &Path, options: &RestoreOptions) -> Result<Resto
     if is_same_file(&like, target) {
         return Err(Error::invalid(format!("archive and target are the same file `{}`", target.display())));
     }
-    let restored = restore_file(&archive, Some((&like).into()), target, options.force, monitor)?;
+    let restored =
+        restore_file(&archive, Some(Attributes::of_path(source, &like)), target, options.force, monitor)?;
     Ok(RestoreReport { len: restored.len, sha256: restored.sha256, matches_record: restored.matches_record })
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{At, Result};
 use crate::name::Name;
-use crate::opener::Access;
+use crate::opener::{Access, Kind};
 use crate::options::VerifyOptions;
 use std::ops::Range;
 use std::path::Path;
@@ -71,7 +71,12 @@ pub fn verify_with(path: impl AsRef<Path>, options: &VerifyOptions) -> Result<Ve
 
 fn check(name: &Name, options: &VerifyOptions) -> Result<VerifyReport, nc3z_reader::Error> {
     // By position: with a memory map, a failing disk would end the process.
-    let source = options.open.clone().with_mmap(false).opener().with_access(Access::Forward).source(name)?;
+    let opener = options.open.clone().with_mmap(false).opener().with_access(Access::Forward);
+    let source = opener.source(name)?;
+    // A ZIP or a tar is not an archive, although blocks of archives in it would be found.
+    if matches!(Kind::from_source(&source), Ok(Kind::Bundle)) {
+        return Err(nc3z_reader::Error::other(opener.wrong_kind(Kind::Bundle, Kind::Archive, source, name)));
+    }
     let check = if options.quick { nc3z_reader::verify::quick } else { nc3z_reader::verify::deep };
     let report = check(&source, &options.open.reader, options.monitor())?;
     let findings = report.findings.into_iter();

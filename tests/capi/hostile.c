@@ -111,12 +111,20 @@ int main(int argc, char **argv) {
     EXPECT(NC3Z_EINVALID, nc3z_open(archive, &options, &file));
     options.size = (size_t)-1;
     EXPECT(NC3Z_EINVALID, nc3z_open(archive, &options, &file));
+    /* Versions and tags that there are not; and both at once. */
     options = (nc3z_open_options){.size = sizeof options, .version = 7};
     EXPECT(NC3Z_EINVALID, nc3z_open(archive, &options, &file));
     options.tag = "tag";
     EXPECT(NC3Z_EINVALID, nc3z_open(archive, &options, &file));
     options.version = 0;
     EXPECT(NC3Z_EINVALID, nc3z_open(archive, &options, &file));
+    char named[600];
+    const char *behind[] = {"@7", "@nope"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(named, sizeof named, "%s%s", archive, behind[i]);
+        EXPECT(NC3Z_EINVALID, nc3z_open(named, NULL, &file));
+        EXPECT(NC3Z_EINVALID, nc3z_verify(named, 0, &(nc3z_report){.size = sizeof(nc3z_report)}));
+    }
     EXPECT(NC3Z_ENOTFOUND, nc3z_open(classic, &options, &file));
     /* An older header, whose structure ends before the tag. */
     options.size = 2 * sizeof(size_t);
@@ -218,6 +226,14 @@ int main(int argc, char **argv) {
     EXPECT(NC3Z_ESTRIDE, nc3z_read(file, a, 2, start, NULL, stride, NC3Z_SHORT, out, 40));
     stride[0] = 7;
     EXPECT(NC3Z_ECOORDS, nc3z_read(file, a, 2, start, count, stride, NC3Z_SHORT, out, 40));
+    /* Nothing is read: as with netCDF-C, where the elements would be does not matter, whatever the type is. */
+    count[1] = 0;
+    EXPECT(NC3Z_OK, nc3z_read(file, a, 2, start, count, stride, NC3Z_SHORT, NULL, 0));
+    EXPECT(NC3Z_OK, nc3z_read(file, a, 2, start, count, stride, NC3Z_DOUBLE, NULL, 0));
+    count[0] = 0, count[1] = 5, stride[0] = 1, stride[1] = 2;
+    EXPECT(NC3Z_OK, nc3z_read(file, a, 2, start, count, stride, NC3Z_SHORT, NULL, 0));
+    EXPECT(NC3Z_OK, nc3z_read(file, a, 2, start, count, stride, NC3Z_DOUBLE, NULL, 0));
+    stride[1] = 1;
     /* A buffer that is not aligned. */
     stride[0] = 1, count[0] = 2, count[1] = 5;
     char odd[21];
@@ -265,6 +281,12 @@ int main(int argc, char **argv) {
     unsigned char *x = whole(back, &n), *y = whole(classic, &m);
     CHECK(n == m && !memcmp(x, y, n));
     free(x), free(y);
+    /* An archive is never replaced by one of its versions. */
+    nc3z_file *self;
+    EXPECT(NC3Z_OK, nc3z_open(made, NULL, &self));
+    EXPECT(NC3Z_EINVALID, nc3z_restore(self, made, 1));
+    EXPECT(NC3Z_OK, nc3z_close(self));
+    EXPECT(NC3Z_OK, nc3z_verify(made, 1, &(nc3z_report){.size = sizeof(nc3z_report)}));
     nc3z_report report = {.size = sizeof report};
     EXPECT(NC3Z_EINVALID, nc3z_verify(NULL, 1, &report));
     EXPECT(NC3Z_EINVALID, nc3z_verify(archive, 1, NULL));
@@ -293,10 +315,16 @@ int main(int argc, char **argv) {
     CHECK(released == 2);
     EXPECT(NC3Z_EIO, nc3z_open_source(&source, NULL, &file));
     CHECK(released == 3);
-    memory.fails = 0, source.len = size + 1000;
+    memory.fails = 0;
+    EXPECT(NC3Z_EINVALID, nc3z_open_source(&source, NULL, NULL));
+    CHECK(released == 4);
+    options = (nc3z_open_options){.size = 3};
+    EXPECT(NC3Z_EINVALID, nc3z_open_source(&source, &options, &file));
+    CHECK(released == 5);
+    source.len = size + 1000;
     nc3z_open_source(&source, NULL, &file);
     nc3z_close(file);
-    CHECK(released == 4);
+    CHECK(released == 6);
 
     /* Each prefix, and each byte changed, of an archive and of a classic file. */
     const char *names[] = {archive, classic};

@@ -109,3 +109,28 @@ def test_an_unrelated_file_is_not_committed(archive, tmp_path):
     with pytest.raises(ValueError, match="seems to be another data set"):
         nc3z.commit(archive, other)
     assert nc3z.commit(archive, other, allow_unrelated=True).version == 2
+
+
+def test_the_file_that_is_damaged_is_named(tmp_path):
+    def damaged(path):
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 0xFF
+        bad = path.with_name(f"bad-{path.name}")
+        bad.write_bytes(content)
+        return bad
+
+    for name, first in (("a.nc", 0), ("b.nc", 10)):
+        with netCDF4.Dataset(tmp_path / name, "w", format="NETCDF3_64BIT_OFFSET") as d:
+            d.createDimension("time", None)
+            d.createDimension("x", 5000)
+            time = d.createVariable("time", "f8", ("time",))
+            time.units = "days since 2000-01-01"
+            time[:] = np.arange(first, first + 10)
+            d.createVariable("tas", "f4", ("time", "x"))[:] = np.random.default_rng(first).normal(size=(10, 5000))
+        nc3z.archive(tmp_path / name, tmp_path / f"{name}3z")
+    bad, bad_more = damaged(tmp_path / "a.nc3z"), damaged(tmp_path / "b.nc3z")
+    for archive, more, of, other in ((tmp_path / "a.nc3z", bad_more, "/bad-b.nc3z", "/a.nc3z"), (bad, tmp_path / "a.nc", "/bad-a.nc3z", "/a.nc:")):
+        with nc3z.open(archive, "r+") as edit, pytest.raises(nc3z.CorruptError) as caught:
+            edit.append(more)
+        assert of in str(caught.value) and other not in str(caught.value)
+        assert caught.value.filename is None or of in str(caught.value.filename)

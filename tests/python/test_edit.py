@@ -319,3 +319,64 @@ def test_an_append_that_meets_damage_stages_nothing(tmp_path, overlap):
     with nc3z.open(archive) as found:
         for name, values in expected.items():
             np.testing.assert_array_equal(found[name][...], values)
+
+NFD, NFC = "e\u0301te\u0301", "\u00e9t\u00e9"
+
+
+def test_names_are_stored_in_the_composed_form(pair, tmp_path):
+    """As the netCDF library stores and looks them up."""
+    _, archive = pair
+    with nc3z.open(archive, "r+") as edit:
+        edit.create_dimension(f"d{NFD}", 2)
+        new = edit.create_variable(f"v{NFD}", "i2", (f"d{NFD}",), fill_value=-1)
+        new[:] = [4, 5]
+        new.attrs[f"a{NFD}"] = 1
+        edit[f"v{NFC}"].attrs[f"b{NFD}"] = 2
+        edit.attrs[f"g{NFD}"] = "words"
+        edit.rename_variable("UWND", f"u{NFD}")
+        edit.rename_dimension("COADSX", f"x{NFD}")
+        assert edit[f"u{NFC}"].shape == (12, 90, 180)
+        edit.commit()
+    nc3z.restore(archive, tmp_path / "restored.nc")
+    with netCDF4.Dataset(tmp_path / "restored.nc") as ds:
+        assert (ds.getncattr(f"g{NFC}"), len(ds.dimensions[f"d{NFC}"])) == ("words", 2)
+        new = ds[f"v{NFC}"]
+        assert new[:].tolist() == [4, 5] and (new.getncattr(f"a{NFC}"), new.getncattr(f"b{NFC}")) == (1, 2)
+        assert ds[f"u{NFC}"].dimensions[2] == f"x{NFC}" and ds[f"u{NFC}"][0].shape == (90, 180)
+    with nc3z.open(archive, "r+") as edit:
+        for form in (NFD, NFC):
+            with pytest.raises(ValueError, match="already"):
+                edit.create_variable(f"v{form}", "i2", ())
+        edit[f"v{NFC}"].attrs[f"a{NFD}"] = 7
+        del edit[f"v{NFC}"].attrs[f"b{NFC}"]
+        del edit.attrs[f"g{NFC}"]
+        edit.commit()
+    found = nc3z.open(archive)
+    assert dict(found[f"v{NFC}"].attrs) == {f"a{NFC}": 7, "_FillValue": -1} and f"g{NFC}" not in found.attrs
+
+
+@pytest.mark.parametrize("change", ["set", "delete"])
+@pytest.mark.parametrize("length", [1501, 2500])
+def test_a_fill_value_does_not_change_after_a_growth(tmp_path, change, length):
+    """The new elements were given the old one. So they are also where they are the end of a tile that was there before."""
+    source, archive = tmp_path / "a.nc", tmp_path / "a.nc3z"
+    with netCDF4.Dataset(source, "w", format="NETCDF3_CLASSIC") as d:
+        d.createDimension("time", None)
+        d.createDimension("x", 3)
+        for name in ("a", "b"):
+            d.createVariable(name, "f4", ("time", "x"), fill_value=-1)[:1500] = np.arange(4500).reshape(1500, 3)
+    nc3z.archive(source, archive, tile_nbytes=4096)
+    with nc3z.open(archive, "r+") as edit:
+        edit["a"][length - 1] = 7
+        with pytest.raises(ValueError, match="elements that were not written yet: set `_FillValue` before"):
+            if change == "set":
+                edit["a"].attrs["_FillValue"] = np.float32(-9)
+            else:
+                del edit["a"].attrs["_FillValue"]
+        assert edit["a"].attrs["_FillValue"] == -1
+        edit.commit()
+        edit["a"].attrs["_FillValue"] = np.float32(-9)
+        edit["b"][length] = 7
+        edit.commit()
+    with nc3z.open(archive) as found:
+        assert (found["a"][1500 : length - 1] == -1).all() and (found["a"][length - 1] == 7).all() and (found["a"][length] == -9).all()

@@ -8,10 +8,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import textwrap
 import threading
 import time
 import warnings
+import zipfile
 
 import numpy as np
 import pytest
@@ -105,6 +107,36 @@ def test_damage_is_reported_with_its_place(archives, tmp_path):
     with pytest.raises(nc3z.CorruptError):
         nc3z.restore(path, tmp_path / "bad.nc")
     assert not (tmp_path / "bad.nc").exists()
+
+
+def test_a_report_counts_versions_as_they_are_listed(tmp_path):
+    """A tag and parity add to an archive, but no version."""
+    path = tmp_path / "a.nc3z"
+    nc3z.archive(COADS, path, preset="fast")
+    for title in ("second", "third"):
+        with nc3z.open(path, "r+") as edit:
+            edit.attrs["title"] = title
+            edit.commit(title)
+    nc3z.tag(path, "good")
+    nc3z.tag(path, "first", version=1)
+    assert nc3z.verify(path).versions == nc3z.verify(path, deep=False).versions == len(nc3z.versions(path)) == 3
+
+
+def test_bundles_of_others_are_no_damaged_archives(tmp_path):
+    """Blocks of the archive are in them, but no superblock and no tail."""
+    path, zipped, tarred = (tmp_path / name for name in ("long.nc3z", "set.zip", "set.tar"))
+    nc3z.archive(COADS, path, preset="fast")
+    assert path.read_bytes()[9] == 0
+    with zipfile.ZipFile(zipped, "w") as z:
+        z.write(path, path.name)
+    with tarfile.open(tarred, "w") as t:
+        t.add(path, path.name)
+    for name in (zipped, tarred):
+        for deep in (True, False):
+            with pytest.raises(nc3z.UnsupportedError, match="bundle of 1 file"):
+                nc3z.verify(name, deep=deep)
+        with pytest.raises(nc3z.UnsupportedError, match="bundle of 1 file"):
+            nc3z.verify(name.read_bytes())
 
 
 def test_a_deep_check_without_the_plugin_is_incomplete(tmp_path):

@@ -4,11 +4,12 @@ use crate::process;
 use nc3z::Name;
 use nc3z::opener::{Kind, Opener, archive_of};
 use nc3z_collections::{FragmentBase, Options};
+use nc3z_reader::platform::{FileIdentity, identity};
 use nc3z_reader::source::SharedSource;
 use nc3z_reader::verify::{Examination, Report, examine};
-use nc3z_reader::{Archive, Dataset, OpenOptions, PerProcess, Result};
+use nc3z_reader::{Archive, Dataset, Error, OpenOptions, PerProcess, Result};
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The name of bytes in messages.
@@ -28,6 +29,8 @@ pub struct Opened {
     outer: SharedSource,
     source: SharedSource,
     dataset: Dataset,
+    /// The file on a disk that it is read from, by its name and as it was when it was opened, if there is one.
+    on_disk: Option<(PathBuf, FileIdentity)>,
 }
 
 impl Opened {
@@ -39,10 +42,18 @@ impl Opened {
             Some(name) => opener.located_in(&outer, name)?,
             None => (Arc::clone(&outer), FragmentBase::Memory),
         };
+        let on_disk = name.and_then(|name| Some((name.file().to_owned(), found_at(name.file())?)));
         let name = name.unwrap_or(&nameless);
         let stored = opener.stored_from(Arc::clone(&source), name)?;
         let dataset = opener.present_at(stored, &base, &name.to_string())?;
-        Ok(Opened { outer, source, dataset })
+        Ok(Opened { outer, source, dataset, on_disk })
+    }
+
+    /// Returns whether the file at `path` is the one that this is read from: of a member, its bundle.
+    pub fn is_at(&self, path: &Path) -> bool {
+        let (Some(found), Some((name, opened))) = (found_at(path), &self.on_disk) else { return false };
+        // An edit may have put another file there since.
+        found == *opened || found_at(name) == Some(found)
     }
 
     /// The bytes that it is read from.
@@ -107,9 +118,17 @@ pub fn verify(name: &Path, deep: bool) -> Result<Report> {
     let options = OpenOptions::of_command();
     let opener = opener(&options);
     let source = opener.source(&name)?;
+    // A ZIP or a tar is not an archive, although blocks of archives in it would be found.
+    if matches!(Kind::from_source(&source), Ok(Kind::Bundle)) {
+        return Err(Error::other(opener.wrong_kind(Kind::Bundle, Kind::Archive, source, &name)));
+    }
     let what = Examination { version: name.requested().cloned(), deep, all_versions: false };
     let found = examine(&source, &what, &options, &());
     Ok(found.map_err(|e| opener.explained(e, source, &name, Kind::Archive))?.report)
+}
+
+fn found_at(path: &Path) -> Option<FileIdentity> {
+    std::fs::metadata(path).ok().map(|meta| identity(&meta))
 }
 
 fn opener(options: &OpenOptions) -> Opener {

@@ -3,7 +3,7 @@
  * Rules of all functions:
  *  - They return NC3Z_OK (0) or a negative code. nc3z_last_error has the words for the calling thread's last failure.
  *  - Buffers are the caller's, with their lengths. A text is cut to the buffer, ends with a zero, and its whole length is returned.
- *  - Pointers where results go may be NULL, unless the function says otherwise.
+ *  - Pointers where results go may be NULL, but not those of structures that are filled, nor buffers of a length that is not 0.
  *  - A handle may be used by several threads at once, and stays valid for calls that run when it is closed. A closed handle is an error.
  *  - Structures begin with their own size, which the caller sets: later versions of the library may add members.
  *  - Nothing is written to standard output or error, and no signal handler is set. Threads are started by large reads and by URLs only.
@@ -25,7 +25,7 @@ extern "C" {
 #define NC3Z_OK 0
 #define NC3Z_EINVALID (-1)      /* an argument makes no sense: NULL, a size, a number of dimensions */
 #define NC3Z_EHANDLE (-2)       /* not a handle of this library, or closed */
-#define NC3Z_ENOTFOUND (-3)     /* no such variable, dimension, attribute, version, or file */
+#define NC3Z_ENOTFOUND (-3)     /* no such variable, dimension, attribute, or file; another version of a classic file */
 #define NC3Z_EBUFFER (-4)       /* the buffer has another length than the request needs */
 #define NC3Z_ECOORDS (-5)       /* a start index is outside its dimension */
 #define NC3Z_EEDGE (-6)         /* start and count exceed a dimension */

@@ -162,11 +162,9 @@ pub unsafe extern "C" fn nc3z_open_source(
 ) -> i32 {
     // SAFETY: the caller's promise.
     unsafe {
-        open(options, file, |options| {
-            // First, so that it is released if the options are refused.
-            let source = Arc::new(Called::new(source)?);
-            Ok(File::from_source(source, &options?)?)
-        })
+        // First, so that it is released whatever is refused.
+        let source = Called::new(source);
+        open(options, file, |options| Ok(File::from_source(Arc::new(source?), &options?)?))
     }
 }
 

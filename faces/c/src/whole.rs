@@ -109,6 +109,10 @@ pub unsafe extern "C" fn nc3z_restore(file: *const nc3z_file, output: *const c_c
         let output = unsafe { path("output", output)? };
         let archive = file.archive();
         let archive = archive.ok_or_else(|| Failure::invalid("a classic file needs no restore"))?;
+        if file.is_at(output) {
+            let output = output.display();
+            return Err(Failure::invalid(format!("archive and output are the same file `{output}`")));
+        }
         in_pool(|| {
             let target = AtomicFile::create_with_mode(output, force != 0, 0o666)?;
             archive.restore_to_file(target.file(), output, &())?;

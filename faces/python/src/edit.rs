@@ -367,8 +367,17 @@ impl Edit {
             }
         };
         let policy = AppendPolicy { keep_fixed, any_units, overlap };
+        let name = more.handle().origin.name().map(str::to_owned);
         let more = more.handle().dataset()?;
-        let done = self.with(py, |staged| Ok(staged.append_records(&more, policy, &())?))?;
+        let done = self.with(py, |staged| {
+            staged.append_records(&more, policy, &()).map_err(|e| {
+                if matches!(e.kind(), nc3z_writer::ErrorKind::Source(_)) {
+                    Failure::Python(Failure::from(e).in_file(name.as_deref()))
+                } else {
+                    e.into()
+                }
+            })
+        })?;
         Ok((done.appended, done.replaced, done.known, done.unordered))
     }
 

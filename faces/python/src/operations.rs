@@ -266,11 +266,13 @@ pub(crate) fn restore<'py>(
     }
     let like = match &origin {
         Origin::Path { path, .. } => {
-            Some(std::fs::metadata(Name::from_path(path).map_err(Failure::from)?.file())?)
+            let name = Name::from_path(path).map_err(Failure::from)?;
+            let meta = std::fs::metadata(name.file())?;
+            Some((nc3z_writer::Attributes::of_path(name.file(), &meta), meta))
         }
         _ => None,
     };
-    if like.as_ref().is_some_and(|like| nc3z_writer::is_same_file(like, &output)) {
+    if like.as_ref().is_some_and(|(_, like)| nc3z_writer::is_same_file(like, &output)) {
         let name = origin.name().unwrap_or_default();
         return Err(PyFileExistsError::new_err(format!("archive and output are the same file `{name}`")));
     }
@@ -281,7 +283,7 @@ pub(crate) fn restore<'py>(
     let restored = work::run(py, archive.original_len(), progress, cancel, |watch| {
         let Some(target) = target else { return Ok(archive.restore_to_device(&output, watch)?) };
         let restored = archive.restore_to_file(target.file(), &output, watch)?;
-        target.commit(like.as_ref())?;
+        target.commit_as(like.map(|(attributes, _)| attributes).unwrap_or_default())?;
         Ok(restored)
     });
     let restored = restored.map_err(named)?;
@@ -310,6 +312,13 @@ pub(crate) fn check<'py>(
     cancel: Option<&Cancel>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (source, origin, version) = command_source(py, input, storage_options)?;
+    // A ZIP or a tar is not an archive, although blocks of archives in it would be found.
+    if matches!(py.detach(|| Kind::from_source(&source)), Ok(Kind::Bundle)) {
+        let name = Name::whole(origin.name().unwrap_or("input"));
+        let opener = Opener::new(OpenOptions::default());
+        let wrong = opener.wrong_kind(Kind::Bundle, Kind::Archive, source, &name);
+        return Err(Failure::from(nc3z_reader::Error::other(wrong)).in_file(origin.name()));
+    }
     let source = match origin {
         Origin::Url { .. } => Arc::new(ForwardSource::new(source)),
         _ => source,
@@ -322,14 +331,18 @@ pub(crate) fn check<'py>(
         let what = Examination { version, deep, all_versions: false };
         let found = verify::examine(&source, &what, &OpenOptions::of_command(), watch);
         let name = origin.name().unwrap_or("input");
-        Ok(found.map_err(|e| explained(e, &source, name, Kind::Archive))?.report)
+        let found = found.map_err(|e| explained(e, &source, name, Kind::Archive))?;
+        // Those that can be listed: generations also hold tags and parity.
+        let versions =
+            found.archive.and_then(|archive| archive.versions(u64::MAX).ok()).map_or(0, |all| all.len());
+        Ok((found.report, versions))
     });
-    let report = report.map_err(|e| e.in_file(origin.name()))?;
+    let (report, versions) = report.map_err(|e| e.in_file(origin.name()))?;
     let dict = PyDict::new(py);
     dict.set_item("stored_nbytes", report.stored_len)?;
     dict.set_item("blocks", report.blocks)?;
     dict.set_item("tiles", report.tiles)?;
-    dict.set_item("versions", report.generations)?;
+    dict.set_item("versions", versions)?;
     let findings = report.findings.iter().map(|f| {
         let variables = f.places.iter().filter_map(|p| p.variable.as_deref());
         let mut variables: Vec<_> = variables.map(|v| String::from_utf8_lossy(v).into_owned()).collect();

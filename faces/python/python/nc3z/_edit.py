@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -56,9 +57,11 @@ class Edit(Mapping[str, EditedVariable]):
     # Reading
 
     def __getitem__(self, name: str) -> EditedVariable:
-        for known, kind, dimensions in self._edit.variables():
-            if known == name:
-                return EditedVariable(self, known, kind, tuple(dimensions))
+        variables = self._edit.variables()
+        for wanted in (name, unicodedata.normalize("NFC", name)):
+            for known, kind, dimensions in variables:
+                if known == wanted:
+                    return EditedVariable(self, known, kind, tuple(dimensions))
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
@@ -109,6 +112,8 @@ class Edit(Mapping[str, EditedVariable]):
         self, name: str, dtype: Any, dimensions: tuple[str, ...] | list[str] = (), *, fill_value: Any = None
     ) -> EditedVariable:
         """Adds a variable. Its elements are the fill value until they are set."""
+        # As the netCDF library, an edit stores names in Unicode's composed form.
+        name = unicodedata.normalize("NFC", name)
         self._edit.add_variable(name, _type_of(dtype), list(dimensions))
         variable = self[name]
         if fill_value is not None:
