@@ -386,6 +386,38 @@ class Safe(Aggregation):
         listed = json.loads(nc3z("list", "--json", agg).stdout)
         self.assertEqual([e["state"] for e in listed], ["ok", "ok", "error", "ok"])
 
+    def test_a_changed_archive_is_named_also_without_a_digest(self):
+        """An edit with --quick leaves none; a fragment that had none before is read."""
+        archives = []
+        for n in range(2):
+            archives.append(self.dir / f"m{n}.nc.nc3z")
+            self.ok(nc3z("archive", "-q", self.make(f"m{n}.nc", 3 * n, 3), "-o", archives[-1]))
+        agg = self.aggregate(*archives)
+        expected = self.values(agg)
+        self.ok(nc3z("set", "-q", "--quick", archives[1], "tas", "-d", "time,0", "=500"))
+        self.fails(nc3z("read", agg, "tas"), words="m1.nc.*has changed since.*SHA-256")
+        self.near(self.values(agg, "tas", "-d", "time,0,2"), expected[:3])
+        self.assertEqual([e["state"] for e in json.loads(nc3z("list", "--json", agg).stdout)], ["ok", "ok", "error"])
+        expected[3] = 500
+        self.near(self.values(self.aggregate(*archives, out="again.nc")), expected)
+        self.near(self.values(self.aggregate(*archives, out="without.nc", options=("--no-fingerprints",))), expected)
+        self.ok(nc3z("revert", "-q", archives[1], "1"))
+        self.near(self.values(agg), truth(range(6)))
+
+    def test_values_of_an_archived_aggregation_are_not_set(self):
+        """They are in its fragments; its attributes, and variables of its own, are edited."""
+        agg = self.aggregate(self.make("a.nc", 0, 3), self.make("b.nc", 3, 3))
+        archive = self.dir / "agg.nc3z"
+        self.ok(nc3z("archive", "-q", agg, "-o", archive))
+        held = archive.read_bytes()
+        for values in (("=1",), ("-d", "time,0", "=1"), ("--from", self.dir / "a.nc")):
+            self.fails(nc3z("set", archive, "tas", *values), 1, "`tas` is a variable of an aggregation, whose values are in its fragments")
+            self.assertEqual(archive.read_bytes(), held)
+        self.ok(nc3z("set", archive, "lat", "-d", "lat,0", "=-45"))
+        self.ok(nc3z("attr", archive, "tas:comment=set"))
+        self.near(self.values(archive), truth(range(6)))
+        self.assertEqual(self.values(archive, "lat")[0], -45)
+
     def test_a_fragment_that_cannot_be_reached_is_not_filled(self):
         (self.dir / "sub").mkdir()
         agg = self.aggregate(self.make("sub/a.nc", 0, 3), self.make("b.nc", 3, 3))

@@ -135,6 +135,32 @@ class Places(Aggregation):
             for show in ("dump", "info"):
                 self.assertLessEqual(counts["set.bundle.nc3z!/many.nc.nc3z", show], 3 + counts["a.nc3z", show], counts)
 
+    def test_damage_in_a_fragment_is_repaired_there(self):
+        """The advice of the message is not to repair the aggregation, which is sound and may be no archive."""
+        self.advised(("read", "tas"), ("dump",), ("subset", "-v", "tas", "-o", "s.nc"))
+
+    def test_so_is_damage_that_a_scan_meets(self):
+        self.advised(("stats",), ("find", "--where", "tas > 400"))
+
+    def advised(self, *commands):
+        data = self.sets()["archives"]
+        self.ok(nc3z("archive", data / "agg.nc"))
+        whole = (data / "m2.nc.nc3z").read_bytes()
+        bad = bytearray(whole)
+        bad[len(bad) // 2] ^= 1
+        (data / "m2.nc.nc3z").write_bytes(bad)
+        for name in ("agg.nc", "agg.nc.nc3z"):
+            for command in commands:
+                with self.subTest(name=name, command=command):
+                    done = self.fails(nc3z(command[0], name, *command[1:], cwd=data), 3, r"fragment `m2\.nc.*`nc3z repair` of that fragment")
+                    self.assertNotIn("nc3z repair agg", done.stderr)
+        (data / "m2.nc.nc3z").write_bytes(whole)
+        # Damage in the aggregation itself is repaired as ever.
+        bad = bytearray((data / "agg.nc.nc3z").read_bytes())
+        bad[len(bad) // 2] ^= 1
+        (data / "agg.nc.nc3z").write_bytes(bad)
+        self.fails(nc3z("read", "agg.nc.nc3z", "tas", cwd=data), 3, "nc3z repair agg.nc.nc3z -o NEW")
+
     def test_an_aggregation_in_a_bundle_names_nothing_outside_it(self):
         (self.dir / "data").mkdir()
         make(self.dir / "data/a.nc", 0, 3)

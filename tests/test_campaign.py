@@ -11,7 +11,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from common import NIGHT, Case, Moments, finish, missing, nc3z, need_program, start, synthetic, wait_for
+from common import CLASSIC, NIGHT, Case, Moments, finish, missing, nc3z, need_program, start, synthetic, wait_for
 from test_trees import HDF5, classic
 
 FILES = 400 if NIGHT else 24
@@ -101,6 +101,29 @@ class Campaign(Case):
         (self.dir / "other").mkdir()
         self.fails(nc3z("plan", "other", "-o", "camp", cwd=self.dir), 1, "other directories")
 
+    def test_gone_files_stay_in_the_plan(self):
+        """Through further updates, until they are there again as new files."""
+        self.plan()
+        gone = self.dir / "data/0/m0/0.nc"
+        raw = gone.read_bytes()
+        gone.unlink()
+        self.assertEqual(self.plan("--update")["changes"]["gone"]["files"], 1)
+        kinds = lambda: {row["path"]: row["kind"] for row in self.rows()}["data/0/m0/0.nc"]
+        for n in range(2):
+            classic(self.dir / f"data/new/{n}.nc", 1000 + n)
+            changes = self.plan("--update")["changes"]
+            self.assertEqual([changes[k]["files"] for k in ("new", "changed", "gone")], [1, 0, 0])
+            self.assertEqual(kinds(), "gone")
+        units = len(self.units())
+        gone.write_bytes(raw)
+        changes = self.plan("--update")["changes"]
+        self.assertEqual([changes[k]["files"] for k in ("new", "changed", "gone")], [1, 0, 0])
+        self.assertEqual(changes["first"], [{"what": "new", "file": "data/0/m0/0.nc"}])
+        self.assertNotEqual(kinds(), "gone")
+        self.assertEqual(len(self.rows()), FILES + 2)
+        self.assertEqual(self.units()[units:][0].read_bytes(), b"data/0/m0/0.nc\0")
+        self.assertEqual(self.plan()["changes"]["new"]["files"], 0)
+
     def test_status_names_what_is_missing(self):
         self.plan()
         classic(self.dir / "data/0/m0/0.nc", 0).write_bytes(b"CDF\x01" + b"\xff" * 60)
@@ -149,6 +172,21 @@ class Campaign(Case):
         shutil.rmtree(self.dir / "data/0/m0")
         self.assertEqual(self.plan("--update")["changes"]["gone"]["files"], len([i for i in range(FILES) if i % 12 == 0]))
         self.assertTrue(self.status()["complete"])
+
+    def test_no_time_is_told_for_files_that_are_refused(self):
+        bad = self.dir / "data/0/m0/0.nc"
+        bad.write_bytes(b"CDF\x01" + b"\xff" * 60)
+        self.plan()
+        units = self.units()
+        with_bad = next(unit for unit in units if b"data/0/m0/0.nc" in unit.read_bytes())
+        others = [unit for unit in units if unit != with_bad]
+        self.work([with_bad], code=4)
+        self.work(others[1:])
+        self.assertRegex(self.run_here("status", "camp", code=1).stdout.decode(), "to the end at this rate")
+        self.work(others[:1])
+        text = self.run_here("status", "camp", code=4).stdout.decode()
+        self.assertRegex(text, "refused: 1 file")
+        self.assertNotRegex(text, "to the end")
 
     def test_a_run_that_fails_leaves_the_directories_to_others(self):
         """Another run may have found a directory, and be about to write to it."""
@@ -338,6 +376,26 @@ class Retire(Case):
         states = [json.loads(line)["state"] for line in (self.dir / "trash/retired.jsonl").read_text().splitlines()]
         self.assertEqual(states, ["retired"] * 6 + ["purged"] * 5 + ["undone"])
 
+    def test_what_was_purged_is_done(self):
+        """Later runs have nothing to do, and a file that is there again is moved."""
+        self.run_here("retire", "-q", "data", "out", "--trash", "trash")
+        self.run_here("retire", "-q", "--purge", "--after", "0s", "--yes", "--trash", "trash")
+        journal = (self.dir / "trash/retired.jsonl").read_bytes()
+        for _ in range(2):
+            done = self.run_here("retire", "data", "out", "--trash", "trash")
+            self.assertIn("0 files moved", done.stderr)
+            self.assertNotIn("error", done.stderr)
+            self.assertEqual((self.dir / "trash/retired.jsonl").read_bytes(), journal)
+        self.assertEqual((self.files("data"), self.files("trash/files")), ({}, {}))
+        (self.dir / "data/1/3.nc").write_bytes(self.before["1/3.nc"])
+        self.assertIn("1 file moved", self.run_here("retire", "data", "out", "--trash", "trash").stderr)
+        self.assertEqual(self.files("trash/files"), {"1/3.nc": self.before["1/3.nc"]})
+        self.run_here("retire", "-q", "--undo", "--trash", "trash")
+        self.assertEqual(self.files("data"), {"1/3.nc": self.before["1/3.nc"]})
+        # A file that was put back and is gone then is missing.
+        (self.dir / "data/1/3.nc").unlink()
+        self.fails(nc3z("retire", "data", "out", "--trash", "trash", cwd=self.dir), 1, "data/1/3.nc.*No such file")
+
     def test_a_line_that_a_full_disk_cut_hides_no_other(self):
         self.run_here("retire", "-q", "data", "out", "--trash", "trash")
         self.run_here("retire", "-q", "--undo", "--trash", "trash", "1/3.nc")
@@ -458,6 +516,35 @@ class Belongings(Case):
                 subprocess.run([tool, f"--restore={self.dir / directory / name}"], cwd=self.dir / plain, check=True)
             subprocess.run(["setfacl", f"--restore={self.dir / directory / 'acl.txt'}"], cwd=self.dir / plain, check=True)
             self.assertEqual(self.said(plain), self.before)
+
+    def test_the_group_gets_only_what_the_list_grants_it(self):
+        """The group's bits in the mode of a file with a list are those that the list grants to anybody. The list is not copied."""
+        for name, entries in (("none.nc", "u:1234:rw,g::---"), ("read.nc", "u:1234:rw,g::r--"), ("notes.txt", "u:1234:rw,g::---"), ("mask.nc", "u:1234:rw,g::rw,m::r")):
+            path = classic(self.dir / "listed" / name, 9)
+            os.chmod(path, 0o640)
+            subprocess.run(["setfacl", "-m", entries, path], check=True)
+        self.assertEqual((self.dir / "listed/none.nc").stat().st_mode & 0o777, 0o660)
+        (self.dir / "listed/notes.txt").write_text("x")
+        self.run_here("archive", "-q", "-r", "--passed-over", "copy", "listed", "-o", "out")
+        self.run_here("archive", "-q", "listed/none.nc", "-o", "one.nc3z")
+        self.run_here("recompress", "-q", "-r", "--preset", "fast", "out", "-o", "new")
+        self.run_here("restore", "-q", "-r", "out", "-o", "back")
+        modes = {"none.nc": 0o600, "read.nc": 0o640, "mask.nc": 0o640}
+        found = {f"{tree}/{name}{end}": mode for name, mode in modes.items() for tree, end in (("out", ".nc3z"), ("new", ".nc3z"), ("back", ""))}
+        for name, mode in {**found, "one.nc3z": 0o600, "out/notes.txt": 0o600}.items():
+            with self.subTest(name):
+                self.assertEqual(oct((self.dir / name).stat().st_mode & 0o777), oct(mode))
+        # An archive that was given a list itself.
+        for name in ("one.nc3z", "short.nc3z"):
+            if name == "short.nc3z":
+                self.run_here("archive", "-q", CLASSIC / "all_types_cdf1.nc", "-o", name)
+            subprocess.run(["setfacl", "-m", "u:1234:rw,g::---,o::---", self.dir / name], check=True)
+        self.run_here("attr", "-q", "short.nc3z", ":title=longer")
+        self.run_here("repair", "one.nc3z", "-o", "repaired.nc3z")
+        self.run_here("recompress", "-q", "--preset", "fast", "one.nc3z")
+        for name in ("short.nc3z", "repaired.nc3z", "one.nc3z"):
+            with self.subTest(name):
+                self.assertEqual(oct((self.dir / name).stat().st_mode & 0o077), "0o0")
 
     def test_entries_of_removed_files_stay(self):
         self.run_here("plan", "data", "-o", "camp", "--no-samples")

@@ -9,11 +9,13 @@ import pathlib
 import shutil
 import sys
 import unittest
+from urllib.parse import quote, unquote
 
 import netCDF4
 import numpy as np
 from common import CLASSIC, ROOT, nc3z
-from test_aggregate import Aggregation
+from servers import serve
+from test_aggregate import Aggregation, make
 
 
 def reference():
@@ -304,6 +306,84 @@ class Catalogs(Aggregation):
                 reference().read(whole[:n])
             with contextlib.suppress(Exception):
                 self.assertEqual(reference().read(whole[:n] + bytes([whole[n] ^ 4]) + whole[n + 1 :]), found)
+
+    def test_objects_are_counted_and_measured_as_files_are(self):
+        """An aggregation beside its fragments is a view of them wherever they are, and an archive has a size."""
+        self.same_as_on_disk("t0.nc", "t1.nc")
+
+    def test_so_are_objects_whose_names_are_escaped_in_urls(self):
+        """The aggregation has them as they are."""
+        self.same_as_on_disk("t0 é.nc", "t%2C 1#.nc")
+
+    def same_as_on_disk(self, *files):
+        data = self.dir / "data"
+        data.mkdir()
+        for n, name in enumerate(files):
+            make(data / name, 3 * n, 3)
+        self.ok(nc3z("archive", *sorted(data.glob("*.nc"))))
+        for path in data.glob("*.nc"):
+            path.unlink()
+        self.ok(nc3z("aggregate", data, "-o", data / "agg.nc"))
+        names = [path.name for path in sorted(data.iterdir())]
+        self.ok(nc3z("catalog", *(data / name for name in names), "-o", self.dir / "disk.catalog.nc3z"))
+        wanted, = self.stats(self.dir / "disk.catalog.nc3z", "--variable", "tas")
+        self.assertEqual((wanted["files"], wanted["count"]), (2, 2 * 3 * 4 * 3))
+        sizes = {path.name: path.stat().st_size for path in data.iterdir()}
+        with serve({f"bucket/d/{quote(path.name)}": path.read_bytes() for path in data.iterdir()}) as server:
+            settings = [word for option in (f"endpoint={server.root}", "skip_signature=true", "region=here") for word in ("--storage-option", option)]
+            # An aggregation on disk whose fragments are objects.
+            s3 = [f"s3://bucket/d/{quote(name)}" for name in names[1:]]
+            self.ok(nc3z("aggregate", *s3, "-o", self.dir / "of-objects.nc", *settings))
+            places = {
+                "http": ([server.url(f"bucket/d/{quote(name)}") for name in names], ()),
+                "with a query": ([server.url(f"bucket/d/{quote(name)}?token=x") for name in names], ()),
+                "store": ([f"s3://bucket/d/{quote(name)}" for name in names], settings),
+                "prefix": (["s3://bucket/d/"], settings),
+                "disk and store": ([self.dir / "of-objects.nc", *s3], ["--outside", *settings]),
+            }
+            for place, (inputs, options) in places.items():
+                with self.subTest(place):
+                    catalog = self.dir / "c.catalog.nc3z"
+                    self.ok(nc3z("catalog", "-f", *inputs, "-o", catalog, *options))
+                    row, = self.stats(catalog, "--variable", "tas")
+                    self.assertEqual({key: row[key] for key in ("files", "count", "min", "max", "mean")}, {key: wanted[key] for key in ("files", "count", "min", "max", "mean")})
+                    rows = json.loads(self.ok(nc3z("list", "--json", catalog)).stdout)
+                    self.assertEqual(len(rows), 3)
+                    found = {unquote(row["name"].rpartition("/")[2]): row["bytes"] for row in rows if row["kind"] == "archive"}
+                    self.assertEqual(found, {name: sizes[name] for name in names[1:]})
+            # Files are added to a catalogue: the aggregation last, and first.
+            urls = places["http"][0]
+            for first, then in ((urls[1:], urls[:1]), (urls[:2], urls[2:])):
+                self.ok(nc3z("catalog", "-f", *first, "-o", catalog))
+                self.ok(nc3z("catalog", "--append", *then, "-o", catalog))
+                row, = self.stats(catalog, "--variable", "tas")
+                on_disk = self.dir / "d.catalog.nc3z"
+                self.ok(nc3z("catalog", "-f", *(data / names[urls.index(url)] for url in first), "-o", on_disk))
+                self.ok(nc3z("catalog", "--append", *(data / names[urls.index(url)] for url in then), "-o", on_disk))
+                there, = self.stats(on_disk, "--variable", "tas")
+                self.assertEqual((row["files"], row["count"]), (there["files"], there["count"]), first)
+
+    def test_an_aggregation_on_a_server_has_a_size(self):
+        for n in range(2):
+            make(self.dir / f"t{n}.nc", 3 * n, 3)
+        self.ok(nc3z("aggregate", "t0.nc", "t1.nc", "-o", "agg.nc", cwd=self.dir))
+        self.ok(nc3z("archive", "agg.nc", cwd=self.dir))
+        files = {path.name: path.read_bytes() for path in self.dir.iterdir()}
+        with serve(files) as server:
+            for name in ("agg.nc", "agg.nc.nc3z", "t0.nc"):
+                self.ok(nc3z("catalog", "-f", server.url(name), "-o", self.dir / "c.catalog.nc3z"))
+                row, = json.loads(self.ok(nc3z("list", "--json", self.dir / "c.catalog.nc3z")).stdout)
+                self.assertEqual(row["bytes"], len(files[name]), name)
+
+    def test_an_older_version_in_a_catalogue_has_a_size(self):
+        archive, catalog = self.dir / "v.nc3z", self.dir / "v.catalog.nc3z"
+        self.ok(nc3z("archive", make(self.dir / "v.nc", 0, 3), "-o", archive))
+        self.ok(nc3z("attr", archive, ":title=second"))
+        self.ok(nc3z("catalog", f"{archive}@1", "-o", catalog))
+        row, = json.loads(self.ok(nc3z("list", "--json", catalog)).stdout)
+        listed, = json.loads(self.ok(nc3z("list", "--json", f"{archive}@1")).stdout)
+        self.assertGreater(row["bytes"], 0)
+        self.assertEqual(row["bytes"], listed["bytes"])
 
     def test_headers_ranges_and_plans_need_no_member(self):
         data = self.dir / "grid"

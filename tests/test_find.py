@@ -11,6 +11,7 @@ import cftime
 import netCDF4
 import numpy as np
 from common import Case, nc3z
+from servers import serve
 
 CALENDARS = ("standard", "proleptic_gregorian", "noleap", "all_leap", "360_day", "julian")
 
@@ -311,6 +312,28 @@ class Find(Case):
         self.assertEqual(self.found("--where", "tas > 300", catalog), (["b.nc"], {}))
         os.utime(self.dir / "set.bundle.nc3z", (1e9, 1e9))
         self.assertEqual(self.found("--where", "tas > 300", catalog)[1], {"a.nc": ["changed"], "b.nc": ["changed"]})
+
+    def test_the_files_of_a_catalogue_at_a_url_are_not_those_of_this_machine(self):
+        """A name in it is that of a file beside it on the server, and not of a local file."""
+        for name in ("a.nc", "b.nc"):
+            with self.file(name) as d:
+                d.createDimension("x", 2)
+                d.createVariable("tas", "f8", ("x",))[:] = [1, 2]
+        self.ok(nc3z("catalog", "data", "-o", "s.catalog.nc3z", cwd=self.dir))
+        content = (self.dir / "s.catalog.nc3z").read_bytes()
+        local = self.dir / "elsewhere/data"
+        local.mkdir(parents=True)
+        (local / "a.nc").write_bytes(b"another file")
+        with serve({"set/s.catalog.nc3z": content}) as server:
+            url = server.url("set/s.catalog.nc3z")
+            for command, code in ((("find", "--where", "tas > 300", url), 1), (("find", "--where", "tas < 5", url), 0), (("stats", url), 0), (("list", url), 0)):
+                with self.subTest(command=command):
+                    done = nc3z(*command, cwd=local.parent)
+                    self.assertEqual(done.returncode, code, done.stderr)
+                    self.assertNotIn("changed", done.stderr + done.stdout.decode())
+        # Of a local catalogue it is that file.
+        (local.parent / "s.catalog.nc3z").write_bytes(content)
+        self.assertRegex(self.ok(nc3z("find", "--where", "tas > 300", "s.catalog.nc3z", cwd=local.parent)).stdout.decode(), r"a\.nc +unknown: it changed")
 
     def test_longitudes_across_the_date_line(self):
         for name, lon in (("rises.nc", [170.0, 175.0, 180.0, -175.0, -170.0]), ("falls.nc", [-170.0, -175.0, 180.0, 175.0, 170.0]), ("zero.nc", [350.0, 355.0, 0.0, 5.0, 10.0])):

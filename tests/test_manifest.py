@@ -139,6 +139,15 @@ class Verify(Tree):
             self.assertEqual((row["files"], row["manifest_sha256"]), (3, sha256(self.dir / "out/SHA256SUMS")))
         self.assertEqual({f["file"] for f in rows[1]["failures"]}, {"a.nc.nc3z", "sub/b.nc.nc3z", "new.nc3z"})
 
+    def test_quiet_reports_failures_only(self):
+        done = self.ok(self.run_here("verify", "-q", "--manifest", "out/SHA256SUMS"))
+        self.assertEqual((done.stdout, done.stderr), (b"", ""))
+        self.assertIn("all as listed", self.check("--manifest", "out/SHA256SUMS"))
+        self.damage("out/a.nc.nc3z")
+        self.assertRegex(self.check("-q", "--manifest", "out/SHA256SUMS", code=3), "a.nc.nc3z: changed[^\n]*\n.*3 files.*1 not as listed")
+        # The log has a line of each run.
+        self.assertEqual([row["result"] for row in self.log("out/SHA256SUMS.fixity.jsonl")], ["ok", "ok", "failed"])
+
     def test_missing_alone_is_1(self):
         os.unlink(self.dir / "out/a.nc.nc3z")
         self.check("--manifest", "out/SHA256SUMS", code=1)

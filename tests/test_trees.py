@@ -344,6 +344,34 @@ class Resuming(Trees):
                 self.ok(nc3z("archive", f"--skip-existing={how}", "--force", source))
                 self.ok(nc3z("verify", archive, "--against", source))
 
+    def test_an_archive_of_several_versions_is_not_replaced(self):
+        """A new archive would not have them. What was not edited is passed over as before, or replaced."""
+        self.tree()
+        self.ok(nc3z("archive", "-r", "in", "-o", "out", cwd=self.dir))
+        self.assertIn("0 archived, 3 already there", self.ok(nc3z("archive", "-r", "in", "-o", "out", cwd=self.dir)).stderr)
+        edited, other = (self.dir / "out" / name for name in ("0/0.nc.nc3z", "1/1.nc.nc3z"))
+        self.ok(nc3z("attr", edited, ":note=edited"))
+        held, inode = edited.read_bytes(), other.stat().st_ino
+        tree, one = ("-r", "in", "-o", "out"), ("in/0/0.nc", "-o", "out/0/0.nc.nc3z")
+        for args in (tree, ("--skip-existing=digest", *tree), ("--skip-existing", *one), ("--skip-existing=digest", *one)):
+            with self.subTest(args=args):
+                done = self.fails(nc3z("archive", *args, cwd=self.dir), 1, "0.nc.nc3z. exists, and has several versions.*commit the file to it")
+                self.assertNotRegex(done.stderr, "replace it with --force|is the archive of another file")
+                self.assertEqual((edited.read_bytes(), other.stat().st_ino), (held, inode))
+                if args[-1] == "out":
+                    self.assertIn("0 archived, 2 already there, 1 failed", done.stderr)
+        self.fails(nc3z("archive", "--force", *tree, cwd=self.dir), 1, "0.nc.nc3z. exists, and has several versions.*prune")
+        self.assertEqual(edited.read_bytes(), held)
+        self.assertNotEqual(other.stat().st_ino, inode)
+        # A digest finds edited values, too.
+        self.ok(nc3z("set", other, "bytes", "=3"))
+        done = self.fails(nc3z("archive", "--skip-existing=digest", *tree, cwd=self.dir), 1, "1.nc.nc3z. exists, and has several versions")
+        self.assertIn("2 of 3 files failed", done.stderr)
+        # The versions are dropped on request.
+        self.ok(nc3z("prune", "--in-place", edited, "--keep", "2"))
+        self.fails(nc3z("archive", "--force", *tree, cwd=self.dir), 1, "1 of 3 files failed:\n  in/1/1.nc")
+        self.ok(nc3z("verify", edited, "--against", self.dir / "in/0/0.nc"))
+
     def test_killed_and_run_again(self):
         """SIGKILL at random moments, each time the same command again: in the end all is there once, and nothing else."""
         files = 24

@@ -3,6 +3,7 @@
 //! fingerprint has that too.
 
 use crate::error::Result;
+use nc3z_format::archive::Digest as Recorded;
 use nc3z_format::bytes::hex;
 use nc3z_reader::Dataset;
 use sha2::{Digest as _, Sha256};
@@ -23,8 +24,17 @@ pub(crate) fn fingerprint(dataset: &Dataset) -> Result<String> {
     Ok(out)
 }
 
-/// Describes the difference of two fingerprints. A digest that only one of them has is not a difference.
-pub(super) fn differs(expected: &str, found: &str) -> Option<String> {
+/// Describes the difference between a recorded fingerprint and that of a file. A digest that only one of them has is not a difference,
+/// but one that an edit without a digest made stale: the values may be others.
+pub(super) fn difference(expected: &str, dataset: &Dataset) -> Result<Option<String>> {
+    let mut found = fingerprint(dataset)?;
+    if dataset.archive().is_some_and(|archive| archive.digest() == Recorded::Stale) {
+        found.push_str(" stale");
+    }
+    Ok(differs(expected, &found))
+}
+
+fn differs(expected: &str, found: &str) -> Option<String> {
     let names = ["length", "header's digest", "SHA-256"];
     let pairs = expected.split_whitespace().zip(found.split_whitespace()).zip(names);
     pairs

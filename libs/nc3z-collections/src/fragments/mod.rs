@@ -211,11 +211,11 @@ impl Fragments {
         let wrong = |e: String| Refused::Other(Error::fragment(uri, e));
         let dataset = Dataset::from_source(source, &self.options.open)
             .map_err(|e| Refused::Other(Error::inside(uri, e)))?;
-        if let Some(expected) = expected {
-            let found = fingerprint(&dataset).map_err(|e| wrong(e.to_string()))?;
-            if let Some(what) = fingerprint::differs(expected, &found) {
-                return Err(wrong(format!("it has changed since the aggregation was made: {what}")));
-            }
+        if let Some(expected) = expected
+            && let Some(what) =
+                fingerprint::difference(expected, &dataset).map_err(|e| wrong(e.to_string()))?
+        {
+            return Err(wrong(format!("it has changed since the aggregation was made: {what}")));
         }
         // A fragment may be an aggregation itself, but may not refer back to this one.
         if !crate::file::is_aggregation(&dataset) {

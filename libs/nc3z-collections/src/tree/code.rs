@@ -101,7 +101,13 @@ fn of_refusal(refusal: &Refusal) -> &'static str {
         Refusal::Source(_) => "changed",
         // The source was written to: its archive is of an older file.
         Refusal::NotItsArchive {
-            why: Mismatch::OtherFile | Mismatch::NoDigest | Mismatch::OtherData | Mismatch::Older,
+            why:
+                Mismatch::OtherFile
+                | Mismatch::NoDigest
+                | Mismatch::OtherData
+                | Mismatch::Older
+                | Mismatch::Edited
+                | Mismatch::Versions,
             ..
         } => "exists.other",
         Refusal::Exists(_) => "exists",

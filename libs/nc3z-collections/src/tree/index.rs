@@ -8,8 +8,10 @@ use crate::tree::ordered::in_order;
 use crate::tree::stamp::{Stamp, has_changed};
 use crate::tree::{Error, ErrorKind};
 use crate::{as_aggregation, names_of};
+use nc3z_format::url;
 use nc3z_reader::{Dataset, Monitor, OpenOptions};
 use nc3z_writer::{Advice, CommitNote};
+use percent_encoding::percent_decode_str;
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -202,11 +204,18 @@ fn describe<E: From<Error>>(
     let Some((bundle, member)) = &input.member else {
         let stamp = Stamp::new(&input.path);
         let dataset = open(&input.path)?;
-        let Stamp { len: stored, modified } = stamp.unwrap_or(Stamp { len: 0, modified: UNKNOWN_TIME });
-        let directory = input.path.parent().unwrap_or(Path::new(""));
-        let is_view = is_view(&dataset, &|name| {
-            directory.join(name).canonicalize().is_ok_and(|path| is_known(&Place::File(path)))
-        });
+        // Objects on servers and versions have no stamp.
+        let len = || {
+            let own = as_aggregation(&dataset).map_or(&dataset, |aggregation| aggregation.fragments().own());
+            match own.archive() {
+                Some(archive) => archive.stored_len(),
+                None => own.classic().map_or(0, |_| own.original_len()),
+            }
+        };
+        let Stamp { len: stored, modified } =
+            stamp.unwrap_or_else(|| Stamp { len: len(), modified: UNKNOWN_TIME });
+        let is_view =
+            is_view(&dataset, &|name| Place::beside(&input.path, name).is_some_and(|place| is_known(&place)));
         let at = Location { stored, is_view, modified, ..Location::default() };
         let found = scanned(&input.name, &dataset, at);
         return unchanged(found, &input.path, stamp).map_err(E::from);
@@ -233,14 +242,45 @@ fn unchanged(
 #[derive(PartialEq, Eq, Hash)]
 enum Place {
     File(PathBuf),
+    /// The URL of an object, decoded and without secrets.
+    Object(String),
     /// The address of the open bundle, and the name in it.
     Member(usize, String),
+}
+
+impl Place {
+    fn of(path: &Path) -> Option<Self> {
+        match path.to_str().filter(|name| url::is_url(name)) {
+            Some(name) => Some(Place::object(&url::shown(name))),
+            None => path.canonicalize().ok().map(Place::File),
+        }
+    }
+
+    /// A blank in the name of a fragment is `%20` in the URL of the object.
+    fn object(url: &str) -> Self {
+        Place::Object(percent_decode_str(url).decode_utf8_lossy().into_owned())
+    }
+
+    /// The file that an aggregation at `path` calls `name`.
+    fn beside(path: &Path, name: &str) -> Option<Self> {
+        let base = path.to_str().filter(|base| url::is_url(base) && !url::is_url(name)).map(url::shown);
+        let Some(base) = base else {
+            return if url::is_url(name) {
+                Place::of(Path::new(name))
+            } else {
+                Place::of(&path.with_file_name(name))
+            };
+        };
+        let (scheme, rest) = base.split_once("://")?;
+        let (directory, _) = rest.rsplit_once('/')?;
+        Some(Place::object(&format!("{scheme}://{}", inside(directory, name)?)))
+    }
 }
 
 fn places(inputs: &[IndexInput]) -> HashSet<Place> {
     let place = |input: &IndexInput| match &input.member {
         Some((bundle, name)) => Some(Place::Member(Arc::as_ptr(bundle).addr(), name.clone())),
-        None => input.path.canonicalize().ok().map(Place::File),
+        None => Place::of(&input.path),
     };
     inputs.iter().filter_map(place).collect()
 }
@@ -249,10 +289,7 @@ fn places(inputs: &[IndexInput]) -> HashSet<Place> {
 fn places_of(catalog: &Catalog, path: &Path) -> HashSet<Place> {
     let directory = path.parent().unwrap_or(Path::new(""));
     let names = catalog.blocks().flat_map(|block| block.names().unwrap_or_default());
-    let place = |name: String| {
-        let found = Path::new(&name).canonicalize().or_else(|_| directory.join(&name).canonicalize());
-        found.ok().map(Place::File)
-    };
+    let place = |name: String| Place::of(Path::new(&name)).or_else(|| Place::of(&directory.join(&name)));
     names.filter_map(place).collect()
 }
 

@@ -3,7 +3,7 @@
 
 use crate::tree::error::Context as _;
 use crate::tree::refusal::Refusal;
-use nc3z_writer::{refuse_url, remove_leftovers};
+use nc3z_writer::{Attributes, refuse_url, remove_leftovers};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -183,10 +183,10 @@ fn create(directory: &Path, _: Option<u32>) -> std::io::Result<()> {
 fn mode_of(directory: &Path) -> Option<u32> {
     use std::os::unix::fs::PermissionsExt;
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-    std::fs::metadata(directory)
-        .ok()
-        .filter(std::fs::Metadata::is_dir)
-        .map(|m| m.permissions().mode() & 0o7777)
+    let meta = std::fs::metadata(directory).ok().filter(std::fs::Metadata::is_dir)?;
+    // The special bits, and the permissions that an access control list leaves to the group.
+    let special = meta.permissions().mode() & 0o7000;
+    Attributes::of_path(directory, &meta).mode.map(|mode| special | mode)
 }
 
 #[cfg(not(unix))]

@@ -65,17 +65,20 @@ pub fn is_present(
     let is_same_header = meta.len() == archive.original_len()
         && source.read_exact(&mut header).is_ok()
         && header == archive.header_bytes();
+    let differs = |why| {
+        let has_versions = archive.versions(2).is_ok_and(|versions| versions.len() > 1);
+        let why = if has_versions { Mismatch::Edited } else { why };
+        Err(Refusal::NotItsArchive { archive: output.to_owned(), why }.into())
+    };
     if !is_same_header {
-        return Err(Refusal::NotItsArchive { archive: output.to_owned(), why: Mismatch::OtherFile }.into());
+        return differs(Mismatch::OtherFile);
     }
     if how == Evidence::Digest {
         let Digest::Sha256(recorded) = archive.digest() else {
             return Err(Refusal::NotItsArchive { archive: output.to_owned(), why: Mismatch::NoDigest }.into());
         };
         if sha256_of_file(input, monitor)? != recorded {
-            return Err(
-                Refusal::NotItsArchive { archive: output.to_owned(), why: Mismatch::OtherData }.into()
-            );
+            return differs(Mismatch::OtherData);
         }
         return Ok(true);
     }
@@ -87,6 +90,19 @@ pub fn is_present(
         return Err(Refusal::NotItsArchive { archive: output.to_owned(), why: Mismatch::Older }.into());
     }
     Ok(true)
+}
+
+/// # Errors
+/// The output is an archive of several versions, which a new archive would not have.
+pub(in crate::tree) fn refuse_history(output: &Path, options: &OpenOptions) -> Result<()> {
+    // What cannot be opened as an archive has no versions that could be lost.
+    let versions = source::open(output, false)
+        .and_then(|source| Archive::from_source(source, options))
+        .and_then(|archive| archive.versions(2));
+    if versions.is_ok_and(|versions| versions.len() > 1) {
+        return Err(Refusal::NotItsArchive { archive: output.to_owned(), why: Mismatch::Versions }.into());
+    }
+    Ok(())
 }
 
 /// Returns true if `output` exists and is the original of an archive, by the test `how`; false if it does not exist. `like` is the

@@ -212,6 +212,8 @@ impl Refusal {
             | Refusal::Manifest(ManifestFault::NoBagDirectory | ManifestFault::InputFile(_)) => {
                 Advice::NameDirectory
             }
+            // Another archive would have none of the versions.
+            Refusal::NotItsArchive { why: Mismatch::Edited | Mismatch::Versions, .. } => return None,
             Refusal::NotItsArchive { why: Mismatch::Older, .. }
             | Refusal::NotItsOriginal { why: RestoredMismatch::OtherTime, .. } => Advice::CompareOrReplace,
             Refusal::Exists(_) | Refusal::NotItsArchive { .. } | Refusal::NotItsOriginal { .. } => {
@@ -246,6 +248,16 @@ pub enum Mismatch {
     /// It is older.
     #[error("is older than the source")]
     Older,
+    /// It has several versions.
+    #[error(
+        "has several versions, of which the newest is not this file; commit the file to it as a version, or leave the file out"
+    )]
+    Edited,
+    /// It has several versions, and would be replaced.
+    #[error(
+        "has several versions, which a new archive would not have; drop them first (prune), or remove the archive"
+    )]
+    Versions,
 }
 
 /// The difference between an existing file and the original of an archive.

@@ -39,9 +39,11 @@ pub struct Like {
     pub attributes: Attributes,
 }
 
-impl From<Metadata> for Like {
-    fn from(file: Metadata) -> Self {
-        Like { attributes: (&file).into(), file }
+impl Like {
+    /// The file of this name. None if it cannot be looked at.
+    pub fn of_path(path: &Path) -> Option<Self> {
+        let file = path.metadata().ok()?;
+        Some(Like { attributes: Attributes::of_path(path, &file), file })
     }
 }
 
@@ -201,7 +203,7 @@ mod tests {
     impl RestoreObserver<Error> for Seen {
         fn open(&self, input: &Path) -> Result<(Original, Option<Like>)> {
             let archive = Archive::from_source(source::open(input, false)?, &OpenOptions::default())?;
-            Ok((Original::Archive(archive), input.metadata().ok().map(Like::from)))
+            Ok((Original::Archive(archive), Like::of_path(input)))
         }
 
         fn monitor(&self, _: &Path, _: u64) -> Box<dyn Monitor + '_> {

@@ -3,6 +3,7 @@
 
 use crate::bundle::Stamp as FileStamp;
 use crate::catalog::{Head, UNKNOWN_TIME};
+use nc3z_format::url::is_url;
 use std::path::Path;
 
 /// Nanoseconds of a millisecond.
@@ -29,7 +30,8 @@ impl Stamp {
 /// directory, otherwise at that of the catalogue. A file that is not on disk, or whose time the catalogue does not have, is not said to
 /// have changed.
 pub fn has_changed(catalog: &Path, name: &str, head: &Head) -> bool {
-    if head.modified == UNKNOWN_TIME {
+    // The files of a catalogue at a URL are beside it, and a file of this machine is another one.
+    if head.modified == UNKNOWN_TIME || catalog.to_str().is_some_and(is_url) {
         return false;
     }
     let (object, member) =

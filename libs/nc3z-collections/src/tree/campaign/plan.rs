@@ -187,9 +187,11 @@ pub fn plan(inputs: &Inputs<'_>, camp: &Path, unit_bytes: u64, update: bool) -> 
     offline::check()?;
     if let (Some(before), Some(changes)) = (&before, &mut planned.changes) {
         before.each_row(&mut |row| {
-            if row.unit.is_some() && row.kind != GONE && !known.is_seen(&row.path) {
-                changes.gone.add(row.size);
-                changes.note("gone", &row.path);
+            if (row.unit.is_some() || row.kind == GONE) && !known.is_seen(&row.path) {
+                if row.kind != GONE {
+                    changes.gone.add(row.size);
+                    changes.note("gone", &row.path);
+                }
                 out.as_mut()
                     .map_or(Ok(()), |out| out.row(&Row { kind: GONE.to_owned(), unit: None, ..row }))?;
             }
@@ -305,7 +307,8 @@ impl EarlierFiles {
         let mut files = before.map_or_else(Numbers::default, Campaign::numbers);
         before.map_or(Ok(()), |before| {
             before.each_row(&mut |row| {
-                if let Some(unit) = row.unit {
+                // Unit 0 is that of files that were gone.
+                if let Some(unit) = row.unit.or((row.kind == GONE).then_some(0)) {
                     files.insert(
                         number_of(row.path.as_os_str().as_encoded_bytes()),
                         (stamp(&row), unit, false),
@@ -320,6 +323,10 @@ impl EarlierFiles {
     fn see(&mut self, row: &Row) -> Seen {
         match self.files.get_mut(&number_of(row.path.as_os_str().as_encoded_bytes())) {
             None => Seen::New,
+            Some((_, 0, seen)) => {
+                *seen = true;
+                Seen::New
+            }
             Some((before, unit, seen)) => {
                 *seen = true;
                 if *before == stamp(row) { Seen::Same(*unit) } else { Seen::Changed }

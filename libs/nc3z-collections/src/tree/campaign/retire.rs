@@ -16,7 +16,7 @@ use crate::tree::walk::{Visited, restored_name, visit};
 use crate::tree::{Error, Result};
 use nc3z_reader::{Monitor, OpenOptions};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Metadata};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -48,6 +48,8 @@ pub struct Trash {
     directory: PathBuf,
     /// The files that are in it, by the journal.
     files: BTreeMap<PathBuf, Retired>,
+    /// The names of the files that were deleted from it.
+    purged: BTreeSet<PathBuf>,
 }
 
 /// The action for each file, and its result.
@@ -68,7 +70,7 @@ impl Trash {
     pub fn open(directory: &Path, make: bool) -> Result<Self> {
         nc3z_writer::refuse_url(directory)?;
         let journal = directory.join(JOURNAL);
-        let mut files = BTreeMap::new();
+        let (mut files, mut purged) = (BTreeMap::new(), BTreeSet::new());
         if make && !journal.exists() {
             let place = directory.join(FILES);
             let making = || format!("create `{}`", directory.display());
@@ -79,7 +81,7 @@ impl Trash {
             File::create(&journal).with_context(making)?;
             sync_names(&inside, &kept)?;
             sync_directory(directory)?;
-            return Ok(Trash { directory: directory.to_owned(), files });
+            return Ok(Trash { directory: directory.to_owned(), files, purged });
         }
         let reading = || format!("read the journal `{}`", journal.display());
         for line in BufReader::new(File::open(&journal).with_context(reading)?).split(b'\n') {
@@ -87,15 +89,18 @@ impl Trash {
             // The incomplete line of a killed run was written before its file was moved.
             let Ok(value) = serde_json::from_slice::<Value>(&line) else { continue };
             let Some((state, file)) = read_line(&value) else { continue };
+            files.remove(&file.name);
+            purged.remove(&file.name);
             match state.as_str() {
                 "retired" => _ = files.insert(file.name.clone(), file),
-                _ => _ = files.remove(&file.name),
+                "purged" => _ = purged.insert(file.name),
+                _ => {}
             }
         }
         // A file that is not there was not moved: the run ended between its line and its move.
         let place = directory.join(FILES);
         files.retain(|name, _| place.join(name).symlink_metadata().is_ok());
-        Ok(Trash { directory: directory.to_owned(), files })
+        Ok(Trash { directory: directory.to_owned(), files, purged })
     }
 
     /// Returns the files in the trash.
@@ -151,7 +156,7 @@ impl Trash {
         Ok(())
     }
 
-    /// Returns nothing if the original was moved before.
+    /// Returns nothing if the original was moved before, or moved and deleted.
     fn move_one(
         &mut self,
         original: PathBuf,
@@ -162,7 +167,8 @@ impl Trash {
         watch: &dyn Watch,
     ) -> Result<Option<Retired>> {
         let target = self.directory.join(FILES).join(&name);
-        if original.symlink_metadata().is_err() && self.files.contains_key(&name) {
+        let is_known = self.files.contains_key(&name) || self.purged.contains(&name);
+        if original.symlink_metadata().is_err() && is_known {
             return Ok(None);
         }
         if target.symlink_metadata().is_ok() {

@@ -235,6 +235,11 @@ impl<'a> Work<'a> {
         if self.done_before.contains(job.input.as_os_str().as_encoded_bytes()) && job.output.is_file() {
             return Ok(true);
         }
+        // A file that is named alone may be replaced with all its versions.
+        let is_tree = self.options.recursive || self.options.list.is_some() || self.options.unit.is_some();
+        if self.options.force && is_tree {
+            present::refuse_history(&job.output, &self.options.open)?;
+        }
         match self.is_present(job) {
             // An existing file that is not the source's archive will be replaced.
             Err(_) if self.options.force => Ok(false),

@@ -8,7 +8,7 @@ use crate::tree::refusal::Refusal;
 use crate::tree::walk::Job;
 use crate::tree::{FileKind, Other, Result, Summary, walk};
 use nc3z_reader::source::{Stamp, open_regular};
-use nc3z_writer::AtomicFile;
+use nc3z_writer::{AtomicFile, Attributes};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -90,7 +90,7 @@ impl Work<'_> {
         let target = AtomicFile::create(to, force)?;
         std::io::copy(&mut source, &mut target.file())
             .with_context(|| format!("copy to `{}`", to.display()))?;
-        target.commit(Some(&meta))?;
+        target.commit_as(Attributes::of_file(&source, &meta))?;
         Ok(true)
     }
 }
