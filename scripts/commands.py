@@ -21,6 +21,8 @@ The commands of `nc3z`, by purpose, with the examples of their help. `nc3z COMMA
 """
 # The largest number of columns of the help (`max_term_width` in nc3z-cli/src/args/mod.rs).
 WIDTH = 100
+# The programs with which examples begin.
+PROGRAMS = ("nc3z", "cat", "curl", "fusermount3", "ls", "ncdump")
 
 
 def help_of(*command):
@@ -49,7 +51,7 @@ def examples(text):
     lines, before = [], ""
     for line in after[1].splitlines() if after else []:
         first = line.split(maxsplit=1)[0]
-        wrapped = lines and first != "nc3z" and len(before) + 1 + len(first) > WIDTH
+        wrapped = lines and first not in PROGRAMS and len(before) + 1 + len(first) > WIDTH
         if wrapped:
             lines[-1] += f" {line.strip()}"
         else:
