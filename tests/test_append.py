@@ -148,6 +148,36 @@ class Append(Case):
         self.refused(archive, make(b, [4, 6]), "archive's `time` .* is not monotonic", "--replace-overlap")
         self.assertEqual(nc3z("append", archive, b, "--replace-overlap", "--allow-overlap").returncode, 2)
 
+    def test_the_file_that_is_damaged_is_named(self):
+        """Records are read from the new file, and from the archive where they are compared or replaced."""
+        def file(name, first, seed):
+            with netCDF4.Dataset(self.dir / name, "w", format="NETCDF3_64BIT_OFFSET") as d:
+                d.createDimension("time", None)
+                d.createDimension("x", 5000)
+                time = d.createVariable("time", "f8", ("time",))
+                time.units = "days since 2000-01-01"
+                time[:] = np.arange(first, first + 10)
+                d.createVariable("tas", "f4", ("time", "x"))[:] = np.random.default_rng(seed).normal(size=(10, 5000))
+            return self.dir / name
+
+        def damaged(archive):
+            content = bytearray(archive.read_bytes())
+            content[len(content) // 2] ^= 0xFF
+            bad = archive.with_name(f"bad-{archive.name}")
+            bad.write_bytes(content)
+            return bad
+
+        first, second = file("a.nc", 0, 1), file("b.nc", 10, 2)
+        archive, more = self.archived(first, "a.nc3z"), self.archived(second, "b.nc3z")
+        bad, bad_more = damaged(archive), damaged(more)
+        for of, to, new, options in ((bad_more, archive, bad_more, ()), (bad, bad, first, ()), (bad, bad, file("c.nc", 5, 3), ("--replace-overlap",))):
+            with self.subTest(to=to.name, new=new.name):
+                held = to.read_bytes()
+                done = self.fails(nc3z("append", to, new, *options), 3, f"{of.name}.*corrupt.*nc3z repair [^ ]*{of.name}")
+                other = new if of == to else to
+                self.assertNotIn(f"/{other.name}", done.stderr)
+                self.assertEqual(to.read_bytes(), held)
+
     def test_downwards_is_a_direction_too(self):
         archive = self.archive_of([9, 8, 7])
         b = self.dir / "b.nc"

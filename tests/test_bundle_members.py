@@ -68,6 +68,13 @@ class Members(Aggregation):
         self.assertEqual([path.name for path in out.iterdir()], ["other.nc"])
         self.assertIn("1 nc3z archive", done.stderr)
 
+    def test_a_note_says_that_classic_files_are_stored_as_they_are(self):
+        for count, words in ((1, "1 classic file is stored as it is, uncompressed; --pack compresses it\n"),
+                             (2, "2 classic files are stored as they are, uncompressed; --pack compresses them\n")):
+            files = [make(self.dir / f"{n}.nc", n, 1) for n in range(count)]
+            done = self.ok(nc3z("bundle", "-f", *files, "-o", self.dir / "set.bundle.nc3z"))
+            self.assertIn(f"nc3z: note: {words}", done.stderr)
+
     def test_a_bundle_of_tiny_archives_is_hardly_longer_than_they_are(self):
         out = self.dir / "tiny"
         for n in range(30):

@@ -225,6 +225,41 @@ class Core(Case):
         self.assertCore(archive, "rounded")
 
 
+class OtherVersions(Case):
+    def test_another_format_version_is_named_however_short_the_archive_is(self):
+        """It is no damage: another build may read it."""
+        self.refused(("info",), ("dump", "-h"), ("restore", "-f", "-o", self.dir / "out"), ("hash",), ("log",))
+
+    def test_so_do_verify_and_repair(self):
+        self.refused(("verify",), ("repair", "-f", "-o", self.dir / "out"))
+
+    def refused(self, *commands):
+        archive, out = self.dir / "v.nc3z", self.dir / "out"
+        for source, shorter in (("empty_cdf1.nc", True), ("lone_record_byte.nc", True), ("all_types_cdf2.nc", False)):
+            self.ok(nc3z("archive", "--force", CLASSIC / source, "-o", archive))
+            good = archive.read_bytes()
+            self.assertEqual(len(good) < 288, shorter, source)
+            for version in (0, 2, 255):
+                other = bytearray(good)
+                other[8] = version
+                archive.write_bytes(other)
+                for command in commands:
+                    with self.subTest(source=source, version=version, command=command[0]):
+                        done = self.fails(nc3z(command[0], archive, *command[1:]), 1, f"format version {version}\\b")
+                        self.assertNotIn("missing", done.stderr)
+                        self.assertNotIn("nc3z repair", done.stderr)
+                        self.assertFalse(out.exists())
+
+    def test_a_beginning_without_its_version_is_cut_short(self):
+        archive = self.dir / "v.nc3z"
+        self.ok(nc3z("archive", CLASSIC / "numeric.nc", "-o", archive))
+        other = bytearray(archive.read_bytes())
+        other[8] = 2
+        for length, code, words in ((10, 1, "format version 2"), (9, 3, "the end of the archive is missing")):
+            archive.write_bytes(other[:length])
+            self.fails(nc3z("info", archive), code, words)
+
+
 class Extended(Case):
     def edition(self, path):
         return json.loads(self.ok(nc3z("info", "--json", path)).stdout)["edition"]

@@ -298,6 +298,57 @@ class Edits(Case):
         self.fails(nc3z("rename", archive, "-v", "tas,rec_f8"), 1, "already")
         self.fails(nc3z("rename", archive, "-d", "none,z"), 1, "no dimension `none`")
 
+    def test_names_are_stored_in_the_composed_form(self):
+        """As the netCDF library does, which finds no name in another form."""
+        need_program(self, "ncdump")
+        apart, composed = "e\u0301te\u0301", "\u00e9t\u00e9"
+        file = self.dir / "a.nc"
+        make(file)
+        archive = self.archived(file)
+        self.ok(nc3z("attr", archive, f":{apart}=hello", f"cube_f4:{apart}=1.5"))
+        self.ok(nc3z("rename", archive, "-v", f"cube_i2,{apart}", "-d", f"x,x{apart}", "-a", f"global@title,t{apart}"))
+        out = self.restored(archive)
+        with netCDF4.Dataset(out) as d:
+            self.assertEqual((d.getncattr(composed), d.getncattr(f"t{composed}"), d["cube_f4"].getncattr(composed)), ("hello", "edits", 1.5))
+            self.assertEqual((d[composed].shape, d[composed].dimensions[2], len(d.dimensions[f"x{composed}"])), ((5, 7, 5), f"x{composed}", 5))
+        subprocess.run(["ncdump", "-v", composed, out], check=True, capture_output=True)
+        # Either form is the same name.
+        version = self.newest(archive)["version"]
+        self.ok(nc3z("attr", archive, f":{apart}=hello", f":{composed}=hello"))
+        self.fails(nc3z("rename", archive, "-v", f"cube_i4,{apart}"), 1, "already")
+        self.assertEqual(self.newest(archive)["version"], version)
+        self.ok(nc3z("rename", archive, "-v", f"{apart},back", "-a", f"global@{apart},words"))
+        with netCDF4.Dataset(self.restored(archive)) as d:
+            self.assertEqual((d["back"].shape, d.getncattr("words")), ((5, 7, 5), "hello"))
+
+    def test_the_file_that_is_damaged_is_named(self):
+        """Of the archive that is edited and the file whose values it takes, also where the archive is damaged."""
+        def archived(name, records, columns):
+            with netCDF4.Dataset(self.dir / name, "w", format="NETCDF3_64BIT_OFFSET") as d:
+                d.createDimension("time", records)
+                d.createDimension("x", columns)
+                d.createVariable("v", "f4", ("time", "x"))[:] = np.random.default_rng(records).normal(size=(records, columns))
+            return self.archived(self.dir / name, name=f"{name}3z")
+
+        def damaged(archive):
+            content = bytearray(archive.read_bytes())
+            content[len(content) // 2] ^= 0xFF
+            bad = archive.with_name(f"bad-{archive.name}")
+            bad.write_bytes(content)
+            return bad
+
+        archive = archived("a.nc", 4, 20_000)
+        held = archive.read_bytes()
+        for more, selection in ((archived("b.nc", 4, 20_000), ()), (archived("c.nc", 3, 20_000), ("-d", "time,1,3"))):
+            bad = damaged(more)
+            done = self.fails(nc3z("set", archive, "v", *selection, "--from", bad), 3, f"{bad.name}.: corrupt.*nc3z repair [^ ]*{bad.name}")
+            self.assertNotIn("/a.nc3z", done.stderr)
+            self.assertEqual(archive.read_bytes(), held)
+        # Elements that are not set come from the archive.
+        more = archived("d.nc", 4, 10)
+        done = self.fails(nc3z("set", damaged(archive), "v", "-d", "x,0,9", "--from", more), 3, "bad-a.nc3z.: corrupt.*nc3z repair [^ ]*bad-a.nc3z")
+        self.assertNotIn("/d.nc3z", done.stderr)
+
     def test_any_file_is_edited(self):
         """Odd files become canonical; incomplete files are refused; the first version stays unchanged."""
         need_program(self, "nccopy")

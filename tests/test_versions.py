@@ -5,13 +5,14 @@ NC3Z_CHAINS names a directory of folders with files v00.nc, v01.nc, ...: each fo
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from common import CLASSIC, NC3Z, ROOT, Case, missing, nc3z, need_program, sha256, start, without_slots
+from common import CLASSIC, NC3Z, ROOT, Case, missing, nc3z, need_program, sha256, start, synthetic, wait_for, without_slots
 
 CHAINS = os.environ.get("NC3Z_CHAINS")
 KILLS = int(os.environ.get("NC3Z_KILLS", "12"))
@@ -215,8 +216,12 @@ class Versions(Case):
     def test_names_of_versions(self):
         self.fails(nc3z("restore", self.archive, "--version", 99, "-o", self.dir / "r.nc"), 1, "no version 99; the archive has 1 to 11")
         self.fails(nc3z("restore", f"{self.archive}@none", "-o", self.dir / "r.nc"), 1, "no tag `none`")
-        self.fails(nc3z("restore", f"{self.archive}@3"), 1, "-o")
-        self.fails(nc3z("restore", self.archive, "--version", 3), 1, "-o")
+        # Without a name for it, an older version is not written; a version is given once.
+        for args in ((f"{self.archive}@3",), (self.archive, "--version", 3), (f"{self.archive}@3", "-o", f"{self.dir}/")):
+            done = self.fails(nc3z("restore", *args), 1, "name the output file with -o")
+            self.assertNotIn("does not end in .nc3z", done.stderr)
+        for version in (2, 3, "good"):
+            self.fails(nc3z("restore", f"{self.archive}@3", "--version", version, "-o", self.dir / "r.nc"), 2, "a.nc3z@3. names a version, and so does --version")
         self.fails(nc3z("info", f"{FILES[0]}@1"), 1, "only archives have versions")
         self.assertEqual(nc3z("restore", self.archive, "--version", "a b", "-o", self.dir / "r.nc").returncode, 2)
         # A file of the whole name is meant first.
@@ -280,6 +285,37 @@ class Versions(Case):
         done = self.ok(nc3z("commit", self.archive, FILES[-1]))
         self.assertIn("version 11 already", done.stderr)
         self.assertEqual(self.archive.read_bytes(), before)
+
+    def test_a_file_is_there_already_only_if_its_version_is_whole(self):
+        """The recorded digest does not say so, and the file may be the only copy."""
+        for options in ((), ("--quick",)):
+            archive, file = self.dir / f"b{len(options)}.nc3z", self.dir / "b.nc"
+            self.ok(nc3z("archive", "-q", "--preset", "fast", CLASSIC / "coads_climatology.cdf", "-o", archive))
+            self.ok(nc3z("set", "-q", *options, archive, "SST", "-d", "TIME,3", "=7"))
+            self.ok(nc3z("restore", "-q", "--force", archive, "-o", file))
+            self.assertIn("version 2 already", self.ok(nc3z("commit", archive, file)).stderr)
+            raw = bytearray(archive.read_bytes())
+            raw[len(raw) // 2] ^= 0xFF
+            archive.write_bytes(raw)
+            self.fails(nc3z("restore", archive, "-o", self.dir / "no.nc"), 3, "corrupt variable")
+            with self.subTest(options=options):
+                done = self.fails(nc3z("commit", archive, file), 3, f"{archive.name}.*corrupt variable.*nc3z repair")
+                self.assertNotIn("already", done.stderr)
+                self.assertEqual(archive.read_bytes(), raw)
+
+    def test_a_cut_file_is_committed_with_a_warning(self):
+        archive, cut = self.dir / "b.nc3z", self.dir / "cut.nc"
+        self.ok(nc3z("archive", "-q", "--preset", "fast", CLASSIC / "coads_climatology.cdf", "-o", archive))
+        cut.write_bytes((CLASSIC / "coads_climatology.cdf").read_bytes()[:-300_000])
+        warnings = lambda done: [line for line in done.stderr.splitlines() if "warning" in line]
+        expected = warnings(self.ok(nc3z("archive", cut, "-o", self.dir / "cut.nc3z")))
+        self.assertRegex(expected[0], "cut.nc: variable `SPEH`: the file holds 184200 of 194400 elements")
+        for words, args in (("version 2, ", ("--dry-run",)), ("version 2, ", ()), ("version 2 already", ())):
+            done = self.ok(nc3z("commit", archive, cut, *args))
+            self.assertIn(words, done.stderr)
+            self.assertEqual(warnings(done), expected)
+        self.holds(2, cut, archive)
+        self.assertNotIn("warning", self.ok(nc3z("commit", archive, CLASSIC / "coads_climatology.cdf")).stderr)
 
     def test_revert(self):
         self.ok(nc3z("revert", self.archive, 4))
@@ -381,6 +417,46 @@ class Versions(Case):
         self.assertGreaterEqual(done, 1)
         self.assertEqual(self.log()[0]["version"], 11 + done)
         self.ok(nc3z("verify", "--deep", self.archive))
+
+    def test_verify_beside_a_writer(self):
+        """The bytes that another process is adding are no damage. Without that process they are an unfinished commit."""
+        archive, first, second = self.dir / "big.nc3z", synthetic(self.dir / "1.nc", 8, 1), synthetic(self.dir / "2.nc", 8, 2)
+        self.ok(nc3z("archive", "-q", "--preset", "fast", first, "-o", archive))
+        before = archive.read_bytes()
+        process = start("commit", "-q", archive, second)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertTrue(wait_for(lambda: archive.stat().st_size > len(before) or process.poll() is not None, 120))
+        process.send_signal(signal.SIGSTOP)
+        self.assertIsNone(process.poll(), "the commit ended before it was stopped")
+        for options in ((), ("--deep",), ("--all-versions",)):
+            with self.subTest(options=options):
+                done = self.ok(nc3z("verify", *options, archive))
+                self.assertIn(b"sound; another process is adding a version, which was not checked", done.stdout)
+                self.assertNotRegex(done.stdout, b"damaged|did not finish|foreign")
+        (report,) = json.loads(self.ok(nc3z("verify", "--json", archive)).stdout)
+        self.assertEqual((report["sound"], report["being_changed"]), (True, True))
+        self.ok(nc3z("verify", "-r", self.dir))
+        # Damage of what was there is damage.
+        held = archive.read_bytes()
+        with open(archive, "r+b") as f:
+            f.seek(len(before) // 2)
+            f.write(bytes(b ^ 0xFF for b in before[len(before) // 2:][:8]))
+        self.assertEqual(nc3z("verify", archive).returncode, 3)
+        with open(archive, "r+b") as f:
+            f.seek(len(before) // 2)
+            f.write(before[len(before) // 2:][:8])
+        self.assertEqual(archive.read_bytes(), held)
+        process.send_signal(signal.SIGCONT)
+        self.assertEqual(process.wait(120), 0)
+        (report,) = json.loads(self.ok(nc3z("verify", "--deep", "--json", archive)).stdout)
+        self.assertTrue(report["sound"] and "being_changed" not in report)
+        # The same bytes, and no process that adds them.
+        archive.write_bytes(held)
+        done = nc3z("verify", archive)
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stdout, b"did not finish|foreign")
 
     def test_parity_and_repair_know_versions(self):
         self.ok(nc3z("parity", "add", self.archive))

@@ -77,7 +77,7 @@ pub(crate) fn of_error(e: &anyhow::Error) -> Exit {
     if let Some(e) = e.chain().find_map(|c| c.downcast_ref::<nc3z_writer::Error>()) {
         return match e.kind() {
             _ if e.is_interrupted() => Exit::Interrupted,
-            nc3z_writer::ErrorKind::Read(e) => of_reader(e),
+            nc3z_writer::ErrorKind::Read(e) | nc3z_writer::ErrorKind::Source(e) => of_reader(e),
             _ => Exit::Failed,
         };
     }

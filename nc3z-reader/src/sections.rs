@@ -138,8 +138,10 @@ fn read_superblock_of(source: &dyn ByteSource) -> Result<Superblock> {
     let len = source.len();
     if len < (SUPERBLOCK_LEN + TRAILER_LEN) as u64 {
         // If it is another kind of file, names the kind: the magic decides.
-        let start = read_part(source, 0, len.min(8), "superblock")?;
+        let start = read_part(source, 0, len.min(10), "superblock")?;
         Superblock::check_magic(&start)?;
+        // A short form of another version may be this short.
+        Superblock::check_version(&start)?;
         return Err(FormatError::truncated(
             "archive",
             len,

@@ -168,15 +168,15 @@ impl AtomicFile {
     /// # Errors
     /// The system refuses an operation. Then the target is unchanged.
     pub fn commit(self, like: Option<&fs::Metadata>) -> Result<()> {
-        let synced = self.synced(like)?;
+        let synced = self.synced(like.map(Attributes::from).unwrap_or_default())?;
         let target = synced.renamed()?;
         sync_directory(&directory_of(&target)).map_err(|e| Error::io("sync the directory of", &target, e))
     }
 
     /// Writes mode, time and content to disk.
-    fn synced(self, like: Option<&fs::Metadata>) -> Result<Self> {
+    fn synced(self, like: Attributes) -> Result<Self> {
         let file = self.temp.as_file();
-        copy_attributes(file, like.map(Attributes::from).unwrap_or_default(), &self.target)?;
+        copy_attributes(file, like, &self.target)?;
         file.sync_all().map_err(|e| Error::io("sync", &self.target, e))?;
         Ok(self)
     }
@@ -197,9 +197,10 @@ impl AtomicFile {
 /// system merges their waits. Then each file whose content is on disk is renamed. Then each directory is
 /// synced once. The guarantees are those for one file: no file gets its name before its content is on disk,
 /// and a file is reported as done after its name is on disk.
-pub fn commit_all(files: Vec<(AtomicFile, Option<fs::Metadata>)>) -> Vec<Result<()>> {
-    let synced =
-        at_once(files, &|(file, like): (AtomicFile, Option<fs::Metadata>)| file.synced(like.as_ref()));
+pub fn commit_all(files: Vec<(AtomicFile, Option<Attributes>)>) -> Vec<Result<()>> {
+    let synced = at_once(files, &|(file, like): (AtomicFile, Option<Attributes>)| {
+        file.synced(like.unwrap_or_default())
+    });
     let named: Vec<Result<PathBuf>> =
         synced.into_iter().map(|file| file.and_then(AtomicFile::renamed)).collect();
     let directories: BTreeSet<PathBuf> = named.iter().flatten().map(|target| directory_of(target)).collect();
@@ -243,6 +244,26 @@ pub struct Attributes {
     pub mode: Option<u32>,
     /// The time of the last change.
     pub modified: Option<SystemTime>,
+}
+
+impl Attributes {
+    /// The attributes of an open file. An access control list is not copied: the owning group gets what the list grants to it, and not
+    /// the union of what the list grants to others, which is in the mode.
+    pub fn of_file(file: &File, meta: &fs::Metadata) -> Self {
+        Self::from(meta).with_group(platform::group_of_acl(file))
+    }
+
+    /// As [`Attributes::of_file`], by the file's name. Links are followed.
+    pub fn of_path(path: &Path, meta: &fs::Metadata) -> Self {
+        Self::from(meta).with_group(platform::group_of_acl_at(path))
+    }
+
+    fn with_group(mut self, of_list: Option<u32>) -> Self {
+        if let (Some(mode), Some(group)) = (&mut self.mode, of_list) {
+            *mode &= !0o070 | (group << 3);
+        }
+        self
+    }
 }
 
 impl From<&fs::Metadata> for Attributes {

@@ -10,7 +10,7 @@ pub enum ErrorKind {
     /// The source could not be read, the archive that is changed is damaged, or the written archive could not be read back.
     #[error(transparent)]
     Read(#[from] nc3z_reader::Error),
-    /// The source is not a classic netCDF file, or it is damaged.
+    /// The source is not a classic netCDF file, or it is damaged; also a file whose values an edit takes.
     #[error(transparent)]
     Source(nc3z_reader::Error),
     /// The target could not be written.

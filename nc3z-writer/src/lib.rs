@@ -54,3 +54,4 @@ pub use layout::{ChunkError, ChunkRequest, TileChoice};
 pub use leftovers::{TEMPORARY_SUFFIX, is_temporary_name, remove_leftovers};
 pub use options::*;
 pub use per_variable::PerVariable;
+pub use platform::is_being_changed;

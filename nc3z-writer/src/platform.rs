@@ -27,6 +27,22 @@ pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
     }
 }
 
+/// True if another process changes the archive at `path` now. False where that is not known.
+pub fn is_being_changed(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    #[cfg(unix)]
+    {
+        // A lock that others may have, too: who asks is not taken for a writer.
+        use rustix::fs::{FlockOperation, flock};
+        flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        false
+    }
+}
+
 /// True if an open file no longer has a name.
 pub(crate) fn is_nameless(file: &File) -> io::Result<bool> {
     #[cfg(unix)]
@@ -62,6 +78,49 @@ pub(crate) fn mode_of(like: &Metadata) -> Option<u32> {
         let _ = like;
         None
     }
+}
+
+/// Returns the permissions of the owning group, if the file has an access control list: the group's bits in its mode are then those
+/// that the list grants to anybody.
+#[cfg(target_os = "linux")]
+pub(crate) fn group_of_acl(file: &File) -> Option<u32> {
+    group_in(|list| rustix::fs::fgetxattr(file, ACL, list))
+}
+
+/// As [`group_of_acl`], by a name. Links are followed.
+#[cfg(target_os = "linux")]
+pub(crate) fn group_of_acl_at(path: &Path) -> Option<u32> {
+    group_in(|list| rustix::fs::getxattr(path, ACL, list))
+}
+
+#[cfg(target_os = "linux")]
+const ACL: &str = "system.posix_acl_access";
+
+#[cfg(target_os = "linux")]
+fn group_in(read: impl FnOnce(&mut [u8]) -> rustix::io::Result<usize>) -> Option<u32> {
+    // Version 2 in four bytes, then entries: tag and permissions of two bytes each, and a number of four.
+    const LEN: usize = 64 << 10;
+    const GROUP: [u8; 2] = 4_u16.to_le_bytes();
+    let mut list = vec![0; LEN];
+    let len = match read(&mut list) {
+        Ok(len) => len,
+        // A list that is too long to look at grants nothing.
+        Err(rustix::io::Errno::RANGE) => return Some(0),
+        Err(_) => return None,
+    };
+    let entries = list[..len].get(4..)?.as_chunks::<8>().0;
+    entries.iter().find(|entry| entry[..2] == GROUP).map(|entry| u32::from(entry[2]) & 7)
+}
+
+/// Other systems have other lists.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn group_of_acl(_: &File) -> Option<u32> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn group_of_acl_at(_: &Path) -> Option<u32> {
+    None
 }
 
 pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {

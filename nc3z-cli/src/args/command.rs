@@ -305,7 +305,7 @@ No values are read. Exit codes: 0 the same files; 1 some are missing, extra or d
   nc3z bundle data/ -o set.bundle.nc3z
   nc3z bundle data/ -o set.bundle.nc3z --pack     files share what repeats across them
   nc3z bundle 2026-02/ -o set.bundle.nc3z --append
-  nc3z read set.bundle.nc3z!/2026-01.nc.nc3z tas -d time,0
+  nc3z read 'set.bundle.nc3z!/2026-01.nc.nc3z' tas -d time,0
   nc3z bundle --extract set.bundle.nc3z -o out/   an archive of each member; `restore -r` writes the originals
   nc3z list set.bundle.nc3z
 
@@ -405,7 +405,7 @@ For smaller parts than --along gives, values must be read: `nc3z read --explain 
   nc3z refs tas.nc.nc3z -o tas.json
   nc3z refs tas.nc.nc3z --url s3://bucket/tas.nc.nc3z -o tas.json
   nc3z refs https://example.org/tas.nc.nc3z > tas.json
-  nc3z refs set.bundle.nc3z!/tas.nc.nc3z -o tas.json              offsets in the bundle set.bundle.nc3z
+  nc3z refs 'set.bundle.nc3z!/tas.nc.nc3z' -o tas.json            offsets in the bundle set.bundle.nc3z
 
 In Python: xarray.open_dataset('reference://', engine='zarr', consolidated=False, backend_kwargs={'storage_options': {'fo': \
 'tas.json'}}). Each array needs a single chain, of codecs that NumCodecs has, and chunks of one shape; an error names the variable \

@@ -100,7 +100,7 @@ use std::ffi::OsString;
 
 As with gzip, `nc3z -t` is `nc3z verify`, `nc3z -d` is `nc3z restore`, and `nc3z -l` is `nc3z list`.
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt archive, 4 only inputs remain that cannot be archived, 130 stopped by SIGINT, SIGTERM or SIGHUP (no incomplete output is left). \
+Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt archive, 4 only inputs remain that cannot be archived (`archive` with a log, `status`), 130 stopped by SIGINT, SIGTERM or SIGHUP (no incomplete output is left). \
 If a pipe after standard output or standard error is closed, the exit code is the same.")]
 pub(crate) struct Cli {
     /// When to colour messages.

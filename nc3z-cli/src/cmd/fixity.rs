@@ -67,7 +67,9 @@ pub(crate) fn run(args: &VerifyArgs, manifest: &Path) -> Result<Exit> {
         for ((name, what), _) in failures.iter().zip(&exits).filter(|(_, exit)| **exit != Exit::Interrupted) {
             writeln!(out, "{name}: {what}")?;
         }
-        writeln!(out, "{}", summary(&listing, bytes, failures.len(), unlisted))?;
+        if !failures.is_empty() || crate::output::tells() {
+            writeln!(out, "{}", summary(&listing, bytes, failures.len(), unlisted))?;
+        }
     }
     out.flush()?;
     if stopped {

@@ -210,7 +210,7 @@ fn by_blocks(repaired: &RepairedBlocks) -> Lines {
             "all is saved, by the checksums of its blocks and the archive's salt; the recorded SHA-256 was lost and is made anew"
         }
         RepairedDigest::Unconfirmed => {
-            "all blocks are saved, by their checksums; the recorded SHA-256 was lost, and nothing else says that they are of one file: none is recorded now"
+            "all blocks are saved, by their checksums; no SHA-256 of the original is recorded, or it was lost (catalogues and bundles have none), and nothing else says that they are of one file: none is recorded now"
         }
         RepairedDigest::Differs => {
             "all blocks are saved, but the rebuilt original does NOT have the SHA-256 that the archive was made with, if it was made with one (catalogues and bundles are not); none is recorded now"

@@ -57,6 +57,7 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
     let rename = |p: &Path| match args.version {
         Some(_) => Err(Refusal::VersionName.into()),
         None if stdin::is(p) => Err(Refusal::NoName.into()),
+        None if named::of(p).is_ok_and(|name| name.requested().is_some()) => Err(Refusal::VersionName.into()),
         // Members of bundles and files on servers are restored to the current directory, independent of the
         // directories in their names.
         None => match (url::of(p), member::of(p)) {
@@ -155,7 +156,7 @@ impl RestoreObserver<anyhow::Error> for ConsoleObserver<'_> {
             return Ok((Original::Member(member), None));
         }
         let named = named(input, self.args)?;
-        let mut like = named.metadata()?.map(Like::from);
+        let mut like = named.metadata()?.and_then(|_| Like::of_path(named.file()));
         if let Some(name) = named.member()
             && let Some(like) = &mut like
         {
@@ -247,7 +248,13 @@ fn last_name(url: &str) -> &str {
 /// Returns the archive and the requested version.
 fn named(path: &Path, args: &RestoreArgs) -> Result<Name> {
     let named = named::of(path)?;
-    Ok(if args.version.is_some() { named.with_requested(args.version.clone()) } else { named })
+    if args.version.is_none() {
+        return Ok(named);
+    }
+    if named.requested().is_some() {
+        refuse!("`{}` names a version, and so does --version: give one of them", super::shown(path));
+    }
+    Ok(named.with_requested(args.version.clone()))
 }
 
 /// Opens an archive. With `--fill-lost` also a damaged one, whose index is then rebuilt.

@@ -10,9 +10,10 @@ use crate::output::streams::Stdout;
 use crate::output::{set_quiet, text};
 use anyhow::{Context, Result};
 use nc3z::Name;
+use nc3z_format::Limits;
 use nc3z_format::archive::Digest;
 use nc3z_look::versions::{tags_of, version_json};
-use nc3z_reader::{Archive, Version};
+use nc3z_reader::{Archive, ClassicFile, Version};
 use nc3z_writer::{
     CommitNote, CommitReport, TagChange, WriterOptions, commit_file, revert_file, tag_version,
 };
@@ -44,8 +45,20 @@ pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
     })?;
     let what = || format!("commit `{}` to `{}`", args.edited.display(), args.archive.display());
     let done = done.with_context(what)?;
+    warn_of(&args.edited);
     tell(&args.archive, &done, args.effort.dry_run);
     Ok(Exit::Done)
+}
+
+/// Warns of a file that was cut short, and of all else that `archive` warns of. Errors were reported before.
+fn warn_of(edited: &Path) {
+    let source = nc3z_reader::source::open(edited, false);
+    let classic = source.and_then(|source| ClassicFile::from_source(source, &Limits::default()));
+    let Ok(classic) = classic else { return };
+    for warning in &classic.layout().warnings {
+        let words = warning.words(classic.header());
+        note!("nc3z: warning: {}: {}", crate::cmd::shown(edited), text::safe(&words));
+    }
 }
 
 /// Returns the options for making a version of a file.

@@ -206,7 +206,7 @@ fn in_options(advice: Advice) -> Option<&'static str> {
         Advice::MoreMemory => "give more memory with --memory",
         Advice::Recurse => "--recursive goes into it",
         Advice::CreateDirectories => "--parents creates it",
-        Advice::NameOutput => "name the output with -o",
+        Advice::NameOutput => "name the output file with -o",
         Advice::NameDirectory => "name a directory with -o",
         Advice::OtherDirectoryOrReplace => "choose another directory, or add to this one with --force",
         Advice::CompareOrReplace => "--skip-existing=digest compares the data, --force replaces it",
@@ -242,6 +242,11 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
     }
     if let Some(wrong) = wrong_kind(error) {
         return about_kind(wrong);
+    }
+    if error.chain().any(is_in_fragment) && crate::exit::of_error(error) == crate::exit::Exit::Corrupt {
+        return Some(
+            "`nc3z repair` of that fragment repairs it if it has parity, and otherwise saves the intact parts".to_owned(),
+        );
     }
     let reader = error.chain().find_map(|c| c.downcast_ref::<nc3z_reader::Error>());
     if reader.is_some_and(|e| matches!(e.kind(), Read::OlderState { .. } | Read::NewestUnknown { .. })) {
@@ -296,6 +301,20 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
         });
     }
     None
+}
+
+/// True if an error was met while a fragment of an aggregation was read.
+fn is_in_fragment(cause: &(dyn StdError + 'static)) -> bool {
+    use nc3z_collections::Error::{Inside, Reader};
+    let within = |e: &nc3z_reader::Error| match e.kind() {
+        Read::Other(other) => matches!(other.downcast_ref(), Some(Inside { .. })),
+        _ => false,
+    };
+    match cause.downcast_ref() {
+        Some(Inside { .. }) => true,
+        Some(Reader(e)) => within(e),
+        _ => cause.downcast_ref::<nc3z_reader::Error>().is_some_and(within),
+    }
 }
 
 /// Returns the kind of an input that cannot be used as requested.

@@ -127,6 +127,17 @@ impl Superblock {
         }
         Err(Error::corrupt(SECTION, 0, "magic of an nc3z archive", hex(&MAGIC), hex(seen)))
     }
+
+    /// Checks the major version in the first bytes of an archive, which may be fewer than ten.
+    ///
+    /// # Errors
+    /// It is another one.
+    pub fn check_version(bytes: &[u8]) -> Result<()> {
+        match bytes.get(8..10) {
+            Some(&[major, form]) if major != MAJOR_VERSION => Err(other_version([major, form])),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// CRC-32 of all but the CRC field itself and the commit slots.

@@ -2,12 +2,19 @@
 
 use nc3z_format::classic::{Attribute, DimId, Dimension, Header, NumRecs, Variable, Version};
 use nc3z_format::{Error, NcType, Result};
+use std::borrow::Cow;
+use unicode_normalization::UnicodeNormalization as _;
 
 /// The longest name that the netCDF library accepts, in bytes.
 const NAME_LEN: usize = 256;
 
 /// The owner of attributes: a variable by its name, or the file (`None`).
 pub type Owner<'a> = Option<&'a str>;
+
+/// A new name in Unicode's composed form, in which the netCDF library stores names: it finds none in another form.
+fn composed(name: &str) -> Cow<'_, str> {
+    if name.is_ascii() { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
+}
 
 /// Refuses names that the netCDF library refuses.
 pub(super) fn check_name(what: &str, name: &str) -> Result<()> {
@@ -40,7 +47,8 @@ pub(super) fn check_type(version: Version, what: &str, ty: NcType) -> Result<()>
 
 /// Returns a variable's position in the header.
 pub(super) fn find_variable(header: &Header, name: &str) -> Result<usize> {
-    header.variable(name.as_bytes()).map(|(id, _)| id.index()).ok_or_else(|| {
+    let find = |name: &str| header.variable(name.as_bytes()).map(|(id, _)| id.index());
+    find(name).or_else(|| find(&composed(name))).ok_or_else(|| {
         let known = nc3z_format::spelling::suggest(name, header.variables.iter().map(|v| v.name_lossy()));
         Error::invalid(format!("no variable `{name}`{known}"))
     })
@@ -48,7 +56,8 @@ pub(super) fn find_variable(header: &Header, name: &str) -> Result<usize> {
 
 /// Returns a dimension's position in the header.
 pub(super) fn find_dimension(header: &Header, name: &str) -> Result<DimId> {
-    header.dimension(name.as_bytes()).map(|(id, _)| id).ok_or_else(|| {
+    let find = |name: &str| header.dimension(name.as_bytes()).map(|(id, _)| id);
+    find(name).or_else(|| find(&composed(name))).ok_or_else(|| {
         let known = nc3z_format::spelling::suggest(name, header.dimensions.iter().map(Dimension::name_lossy));
         Error::invalid(format!("no dimension `{name}`{known}"))
     })
@@ -79,7 +88,8 @@ fn words(owner: Owner<'_>, name: &str) -> String {
 }
 
 fn find(list: &[Attribute], owner: Owner<'_>, name: &str) -> Result<usize> {
-    list.iter().position(|a| a.name == name.as_bytes()).ok_or_else(|| {
+    let find = |name: &str| list.iter().position(|a| a.name == name.as_bytes());
+    find(name).or_else(|| find(&composed(name))).ok_or_else(|| {
         let known: Vec<_> = list.iter().take(20).map(Attribute::name_lossy).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         Error::invalid(format!("no {}; there are {known}", words(owner, name)))
@@ -94,6 +104,10 @@ pub(super) fn set_attribute(
     ty: NcType,
     values: Vec<u8>,
 ) -> Result<()> {
+    // An attribute that another program stored in another form is found as it is.
+    let is_there = attributes(header, owner)?.iter().any(|a| a.name == name.as_bytes());
+    let name = if is_there { Cow::Borrowed(name) } else { composed(name) };
+    let name = &*name;
     let what = words(owner, name);
     check_name("an attribute", name)?;
     check_type(header.version, &what, ty)?;
@@ -125,6 +139,7 @@ pub(super) fn delete_attribute(header: &mut Header, owner: Owner<'_>, name: &str
 }
 
 pub(super) fn rename_attribute(header: &mut Header, owner: Owner<'_>, name: &str, new: &str) -> Result<()> {
+    let new = &*composed(new);
     check_name("an attribute", new)?;
     let list = attributes(header, owner)?;
     let at = find(list, owner, name)?;
@@ -142,6 +157,7 @@ pub(super) fn rename_attribute(header: &mut Header, owner: Owner<'_>, name: &str
 }
 
 pub(super) fn rename_dimension(header: &mut Header, name: &str, new: &str) -> Result<()> {
+    let new = &*composed(new);
     check_name("a dimension", new)?;
     let at = find_dimension(header, name)?;
     if name != new && header.dimension(new.as_bytes()).is_some() {
@@ -152,6 +168,7 @@ pub(super) fn rename_dimension(header: &mut Header, name: &str, new: &str) -> Re
 }
 
 pub(super) fn rename_variable(header: &mut Header, name: &str, new: &str) -> Result<()> {
+    let new = &*composed(new);
     check_name("a variable", new)?;
     let at = find_variable(header, name)?;
     if name != new && header.variable(new.as_bytes()).is_some() {
@@ -163,6 +180,7 @@ pub(super) fn rename_variable(header: &mut Header, name: &str, new: &str) -> Res
 
 /// Adds a dimension; with length 0, it is the record dimension.
 pub(super) fn add_dimension(header: &mut Header, name: &str, len: u64) -> Result<()> {
+    let name = &*composed(name);
     check_name("a dimension", name)?;
     if header.dimension(name.as_bytes()).is_some() {
         return Err(Error::invalid(format!("there is a dimension `{name}` already")));
@@ -181,6 +199,7 @@ pub(super) fn add_dimension(header: &mut Header, name: &str, len: u64) -> Result
 
 /// Adds a variable after the others.
 pub(super) fn add_variable(header: &mut Header, name: &str, ty: NcType, dimensions: &[&str]) -> Result<()> {
+    let name = &*composed(name);
     check_name("a variable", name)?;
     check_type(header.version, &format!("variable `{name}`"), ty)?;
     if header.variable(name.as_bytes()).is_some() {

@@ -229,11 +229,15 @@ impl Edit {
     fn check_fill(&self, owner: Owner<'_>, name: &str) -> Result<()> {
         let Some(variable) = owner.filter(|_| name == "_FillValue") else { return Ok(()) };
         let at = header::find_variable(&self.header, variable)?;
-        if self.variables[at]
-            .cells
-            .as_ref()
-            .is_some_and(|cells| cells.fates().iter().any(|f| matches!(f, cells::Fate::Fill)))
-        {
+        let edited = &self.variables[at];
+        // Of a tile that a growth only made longer, no fate says that a part of it is new.
+        let before = edited.origin.map(|v| &self.place.archive().layout().variables[v.index()].shape);
+        let is_longer = |cells: &Cells| {
+            before.is_some_and(|before| cells.shape().iter().zip(before).any(|(now, before)| now > before))
+        };
+        if edited.cells.as_ref().is_some_and(|cells| {
+            is_longer(cells) || cells.fates().iter().any(|f| matches!(f, cells::Fate::Fill))
+        }) {
             return Err(FormatError::invalid(format!(
                 "variable `{variable}` has elements that were not written yet: set `_FillValue` before the variable is added or grows, or commit first"
             ))

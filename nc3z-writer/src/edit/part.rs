@@ -1,7 +1,7 @@
 //! Values of a part of a variable that is not one hyperslab.
 
 use super::Edit;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use nc3z_format::Hyperslab;
 use nc3z_format::selection::{Selection, elements};
 use nc3z_reader::Variable;
@@ -37,7 +37,9 @@ impl Edit {
             return self.set(
                 name,
                 selection,
-                &variable.read_bytes(&fitted(&whole, &counts, variable.shape()))?,
+                &variable
+                    .read_bytes(&fitted(&whole, &counts, variable.shape()))
+                    .map_err(ErrorKind::Source)?,
             );
         };
         // Some indices of the first dimension at a time.
@@ -50,10 +52,11 @@ impl Edit {
             (from.start[0], from.count[0]) = (done, take);
             // Its dimensions of one element may differ from those of the selection.
             let from = fitted(&from, &counts, variable.shape());
-            self.set(name, &selection.part(0, done, done + take), &variable.read_bytes(&from)?)?;
+            let bytes = variable.read_bytes(&from).map_err(ErrorKind::Source)?;
+            self.set(name, &selection.part(0, done, done + take), &bytes)?;
             done += take;
         }
-        Ok(variable.check_unchanged()?)
+        Ok(variable.check_unchanged().map_err(ErrorKind::Source)?)
     }
 }
 

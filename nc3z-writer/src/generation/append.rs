@@ -7,7 +7,7 @@ use super::ending::Unsealed;
 use super::locked::LockedArchive;
 use super::medium::Medium;
 use super::slots;
-use crate::atomic::{AtomicFile, is_same_file};
+use crate::atomic::{AtomicFile, Attributes, is_same_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::executor::copy_tiles;
 use crate::leftovers::is_temporary_name;
@@ -185,7 +185,7 @@ impl InPlace {
         let len = self.write_long(&target.medium())?;
         platform::keep_owner(target.file(), &before);
         self.check()?;
-        target.commit(Some(&before))?;
+        target.commit_as(Attributes::of_file(&self.file, &before))?;
         Ok(len)
     }
 

@@ -1,7 +1,7 @@
 //! The main job: archives a classic file. The archive is compared with its source, and published only if both
 //! agree.
 
-use crate::atomic::{AtomicFile, commit_all, is_same_file};
+use crate::atomic::{AtomicFile, Attributes, commit_all, is_same_file};
 use crate::build::{Build, Built};
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::{Medium, Memory};
@@ -61,7 +61,7 @@ pub fn archive_file(
 #[derive(Debug)]
 pub struct Prepared {
     target: AtomicFile,
-    like: Option<FileMetadata>,
+    like: Option<Attributes>,
     done: ArchiveReport,
 }
 
@@ -134,7 +134,8 @@ fn archive_opened(
     let opening = subject.opening();
     let done = subject.archive(&target.medium(), input, options, &unchanged, monitor)?;
     check_complete(&target, &opening, monitor)?;
-    Ok(Prepared { target, like: keep_attributes.then_some(before), done })
+    let like = keep_attributes.then(|| Attributes::of_file(source.file(), &before));
+    Ok(Prepared { target, like, done })
 }
 
 /// Archives a source in memory, without a file system.
@@ -174,7 +175,7 @@ pub fn archive_source(
     let target = AtomicFile::create_with_mode(output, options.force, 0o666)?;
     let opening = subject.opening();
     let done = subject.archive(&target.medium(), Path::new("source"), options, &|| Ok(true), monitor)?;
-    commit(target, None, &opening, monitor)?;
+    commit(target, Attributes::default(), &opening, monitor)?;
     Ok(done)
 }
 
@@ -282,12 +283,12 @@ impl Subject {
 /// Opens the archive as a reader does, then renames it to its target.
 pub(crate) fn commit(
     target: AtomicFile,
-    like: Option<&FileMetadata>,
+    like: Attributes,
     opening: &OpenOptions,
     monitor: &dyn Monitor,
 ) -> Result<()> {
     check_complete(&target, opening, monitor)?;
-    target.commit(like)
+    target.commit_as(like)
 }
 
 fn check_complete(target: &AtomicFile, opening: &OpenOptions, monitor: &dyn Monitor) -> Result<()> {

@@ -93,6 +93,10 @@ pub fn commit_file(
         }
     };
     if is_unchanged {
+        // The record does not say whether the version was damaged since. Without a record, it was read above.
+        if archive.digest().sha256().is_some() {
+            archive.check_original(monitor)?;
+        }
         let (version, generation) = (last.number, archive.trailer().generation);
         let stored_len = (place.end(), place.end());
         place.check()?;

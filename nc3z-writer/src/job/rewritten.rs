@@ -1,6 +1,6 @@
 //! Opens an archive that is written anew, to another file or in place.
 
-use crate::atomic::{AtomicFile, is_same_file};
+use crate::atomic::{AtomicFile, Attributes, is_same_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::lock;
 use crate::options::WriterOptions;
@@ -66,6 +66,6 @@ impl<'a> Input<'a> {
                 return Err(ErrorKind::SourceChanged { path: self.path.to_owned(), what }.into());
             }
         }
-        target.commit(Some(&self.before))
+        target.commit_as(Attributes::of_file(self.source.file(), &self.before))
     }
 }

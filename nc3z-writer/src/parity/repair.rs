@@ -1,6 +1,6 @@
 //! Repairs a file with its parity: to a new file, or in place.
 
-use crate::atomic::{AtomicFile, is_same_file};
+use crate::atomic::{AtomicFile, Attributes, is_same_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::{LockedArchive, Medium, lock, slots};
 use nc3z_format::archive::SLOTS_LEN;
@@ -46,7 +46,7 @@ pub fn repair_file(
     // What is saved of it instead has these, too.
     target.look_like(&like)?;
     if accept(target.temporary_path())? {
-        target.commit(Some(&like))?;
+        target.commit_as(Attributes::of_file(source.file(), &like))?;
     }
     Ok(Some((report, done)))
 }

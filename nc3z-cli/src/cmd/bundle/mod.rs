@@ -160,15 +160,15 @@ fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Resul
     target.commit()?;
     tell!("{} -> {name}  {}", words(&done), text::size(done.len));
     if done.classic > 0 {
-        note!("nc3z: note: {} as they are, uncompressed; --pack compresses them", stored_words(done.classic));
+        note!("nc3z: note: {}", stored_words(done.classic));
     }
     Ok(to_json(&name, &done))
 }
 
 fn stored_words(classic: u64) -> String {
     match classic {
-        1 => "1 classic file is stored".to_owned(),
-        n => format!("{n} classic files are stored"),
+        1 => "1 classic file is stored as it is, uncompressed; --pack compresses it".to_owned(),
+        n => format!("{n} classic files are stored as they are, uncompressed; --pack compresses them"),
     }
 }
 

@@ -31,11 +31,18 @@ pub(crate) fn append(args: &AppendArgs) -> Result<Exit> {
     let mut all = Appended::default();
     for file in &args.files {
         let more = || -> Result<Appended> {
-            let dataset = named::of(file)?.open_dataset(&OpenArgs::default())?;
+            let opened = named::of(file).and_then(|name| name.open_dataset(&OpenArgs::default()));
+            let dataset = in_file(file, opened)?;
             let progress = progress_of(dataset.original_len(), file);
-            Ok(edit.append_records(&dataset, policy, &progress)?)
+            let done = edit.append_records(&dataset, policy, &progress);
+            // Refusals concern the new file, and so does its damage.
+            let concerned = match &done {
+                Err(e) if matches!(e.kind(), nc3z_writer::ErrorKind::Read(_)) => &args.archive,
+                _ => file,
+            };
+            in_file(concerned, done.map_err(Into::into))
         };
-        let more = in_file(file, with_threads(*args.edit.effort.threads, more)?)?;
+        let more = with_threads(*args.edit.effort.threads, more)??;
         if more.known > 0 {
             let known = count(more.known, "record");
             tell!("{}: the archive has its {known} already", text::safe(&file.to_string_lossy()));

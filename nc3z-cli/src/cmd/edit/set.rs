@@ -18,11 +18,20 @@ use std::path::Path;
 
 pub(crate) fn set(args: &SetArgs) -> Result<Exit> {
     let mut edit = open(&args.archive, &args.edit)?;
+    // The file in which an error was met.
+    let mut concerned = &args.archive;
     let mut staged = || -> Result<bool> {
         let dataset = Dataset::from(edit.archive().clone());
         let name = alone(&dataset, &args.variable);
         named::refuse_of_catalog(&dataset, name.as_bytes(), None)?;
         let variable = dataset.variable(&name)?;
+        if variable.attribute("aggregated_dimensions").is_some() && nc3z_collections::is_aggregation(&dataset)
+        {
+            bail!(
+                "`{}` is a variable of an aggregation, whose values are in its fragments: set them there",
+                text::safe(&name)
+            );
+        }
         if args.selection.region.is_some() {
             bail!("--box may select cells that are not a box of indices; give ranges of dimensions with -d");
         }
@@ -34,10 +43,17 @@ pub(crate) fn set(args: &SetArgs) -> Result<Exit> {
             return Ok(true);
         }
         let values = values_of(args, &variable, &selection)?;
-        edit.set_part(&name, &selection, &values)?;
+        let done = edit.set_part(&name, &selection, &values);
+        if let (Err(e), Some(from)) = (&done, &args.from)
+            && matches!(e.kind(), nc3z_writer::ErrorKind::Source(_))
+        {
+            concerned = from;
+        }
+        done?;
         Ok(false)
     };
-    if super::super::in_file(&args.archive, staged())? {
+    let staged = staged();
+    if super::super::in_file(concerned, staged)? {
         return Ok(Exit::Done);
     }
     commit(edit, &args.archive, &args.edit)

@@ -30,7 +30,7 @@ use nc3z_look::verify::{
 };
 use nc3z_reader::parity::ParityReport;
 use nc3z_reader::source::{self, SharedSource};
-use nc3z_reader::verify::{self, Examination, Examined, OlderVersion, Report};
+use nc3z_reader::verify::{self, Examination, Examined, OlderVersion, Report, Structure};
 use nc3z_reader::{Archive, Monitor, OriginalDifference};
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -240,7 +240,7 @@ fn check(
         return outcome;
     }
     let name = text::safe(&url::shown(path));
-    let Examined { report, archive, older, .. } = match examine(path, args, originals, progress) {
+    let Examined { report, archive, older, .. } = match examine_at_rest(path, args, originals, progress) {
         Ok(examined) => examined,
         Err(e) => {
             // An archive that cannot be parsed may still have valid parity.
@@ -252,8 +252,10 @@ fn check(
     };
     let exit_of = |e: &nc3z_reader::Error| if e.is_unsupported() { Exit::Failed } else { Exit::Corrupt };
     let worst_older = older.iter().filter_map(|(_, done)| Some(exit_of(done.as_ref().err()?))).max();
+    let is_added_to = has_only_a_tail(&report)
+        && named::of(path).is_ok_and(|named| nc3z_writer::is_being_changed(&named.without_version()));
     let exit = match report.is_complete() {
-        _ if !report.is_sound() => Exit::Corrupt,
+        _ if !report.is_sound() && !is_added_to => Exit::Corrupt,
         true => Exit::Done,
         // No defect was found, but not everything was checked that was requested.
         false => Exit::Failed,
@@ -262,6 +264,10 @@ fn check(
     let mut lines = lines(&name, &report, archive.as_ref());
     lines.extend(older.iter().map(|version| format!("{name}: {}", version_words(version))));
     let mut json = report_json(&name, &report, archive.as_ref());
+    if is_added_to {
+        lines = vec![format!("{name}: sound; another process is adding a version, which was not checked")];
+        (json["sound"], json["being_changed"]) = (report.is_complete().into(), true.into());
+    }
     if args.all_versions {
         json["sound"] = (exit == Exit::Done).into();
         json["older_versions"] = older.iter().map(older_json).collect();
@@ -291,6 +297,31 @@ fn open(path: &Path, args: &VerifyArgs) -> Result<SharedSource> {
         // By position: with a memory map, a failing disk would kill the process.
         None => Ok(source::open(path, false)?),
     }
+}
+
+/// While another process adds a version, its bytes are behind the archive.
+fn has_only_a_tail(report: &Report) -> bool {
+    !report.findings.is_empty() && report.findings.iter().all(|finding| finding.structure == Structure::Tail)
+}
+
+/// As [`examine`], and once more if an archive with bytes behind its end was changed meanwhile: they were of a version that another
+/// process was adding.
+fn examine_at_rest(
+    path: &Path,
+    args: &VerifyArgs,
+    originals: &Originals,
+    progress: &Progress,
+) -> Result<Examined> {
+    let stamp = || {
+        let found = std::fs::metadata(named::of(path).ok()?.without_version()).ok()?;
+        Some((found.len(), found.modified().ok()))
+    };
+    let before = stamp();
+    let found = examine(path, args, originals, progress)?;
+    if has_only_a_tail(&found.report) && stamp() != before {
+        return examine(path, args, originals, progress);
+    }
+    Ok(found)
 }
 
 /// Returns the results, after the comparison with an original if there is one.

@@ -81,7 +81,17 @@ impl EntryPoints {
             source.read_into(0, &mut start).and_then(|()| Superblock::decode(&start).map_err(Error::from))
         } else {
             let needed = SUPERBLOCK_LEN as u64 - source.len();
-            Err(FormatError::truncated("archive", source.len(), "superblock", needed, source.len()).into())
+            let mut first = [0; 10];
+            let len = usize::try_from(source.len()).map_or(first.len(), |len| len.min(first.len()));
+            let first = &mut first[..len];
+            source.read_into(0, first).and_then(|()| {
+                // A short form of another version may be this short.
+                if Superblock::check_magic(first).is_ok() {
+                    Superblock::check_version(first)?;
+                }
+                Err(FormatError::truncated("archive", source.len(), "superblock", needed, source.len())
+                    .into())
+            })
         };
         match superblock {
             Ok(superblock) => Self::with_superblock(source, superblock, options),

@@ -2,7 +2,7 @@
 
 use super::rebase::Rebase;
 use crate::edit::BAND_LEN;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use nc3z_format::Hyperslab;
 use nc3z_reader::Variable;
 
@@ -20,7 +20,7 @@ impl Column {
     /// Reads records of the new file, from `first` on, and converts them to the archive's form: big-endian,
     /// rebased.
     pub(super) fn read(&self, first: u64, count: u64) -> Result<Vec<u8>> {
-        let mut bytes = self.new.read_bytes(&self.records(first, count))?;
+        let mut bytes = self.new.read_bytes(&self.records(first, count)).map_err(ErrorKind::Source)?;
         if let Some(rebase) = &self.rebase {
             rebase.apply(&self.name, &mut bytes)?;
         }

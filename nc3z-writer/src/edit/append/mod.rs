@@ -83,7 +83,7 @@ impl Edit {
                 Position::At(runs) => (runs, false),
                 Position::Unordered(run) => (vec![run], policy.overlap != Overlap::Allow),
             };
-        let before = self.numrecs;
+        let (before, was_touched) = (self.numrecs, self.touched);
         // Times that cannot be rebased must be found before anything is staged. So must damage, if records are replaced.
         let replaces = runs.iter().any(|run| run.to < before);
         for column in columns.iter().filter(|column| column.rebase.is_some() || replaces) {
@@ -101,10 +101,11 @@ impl Edit {
         let mut copied = columns
             .iter()
             .try_for_each(|column| runs.iter().try_for_each(|run| self.copy_records(column, *run, monitor)));
-        copied = copied.and_then(|()| Ok(more.check_unchanged()?));
+        copied = copied.and_then(|()| Ok(more.check_unchanged().map_err(ErrorKind::Source)?));
         if let Err(e) = copied {
             // Nothing is left of records that could not be copied.
             self.resize_dimension(&name, before)?;
+            self.touched = was_touched || replaces;
             return Err(e);
         }
         let appended = end - before;

@@ -5,7 +5,7 @@
 //! ```
 //! Stored bytes are copied unchanged; nothing is encoded again. The input is never written.
 
-use crate::atomic::{AtomicFile, is_same_file};
+use crate::atomic::{AtomicFile, Attributes, is_same_file};
 use crate::build::seal;
 use crate::error::{ErrorKind, Result};
 use crate::executor::{copy_tiles, restored_sha256};
@@ -99,7 +99,8 @@ pub struct RepairedBlocks {
     pub sha256: [u8; 32],
     /// The reliability of this digest.
     pub digest: RepairedDigest,
-    /// The number of earlier versions of the damaged archive, which are not in the new one.
+    /// The number of earlier versions of the damaged archive, which are not in the new one. With
+    /// [`BlockRepairOptions::uncommitted`] they are not counted.
     pub earlier: u64,
     /// True if the version before the newest was saved, because the trailer of the newest is damaged.
     pub is_older: bool,
@@ -142,6 +143,7 @@ pub fn repair_blocks(
     if is_same_file(&like, output) {
         return Err(ErrorKind::SameFile(input.to_owned()).into());
     }
+    let attributes = Attributes::of_file(&file, &like);
     // Reads by position: with a memory map, an I/O error of a failing disk would kill the process.
     let source: SharedSource = Arc::new(FileSource::from_file(file, input)?);
     let target = AtomicFile::create(output, options.force)?;
@@ -194,7 +196,7 @@ pub fn repair_blocks(
         }
         None => seal(&medium, unsealed, kept, parity, DEFAULT_MEMORY, monitor)?,
     };
-    commit(target, Some(&like), &OpenOptions::default(), monitor)?;
+    commit(target, attributes, &OpenOptions::default(), monitor)?;
     let mut notes = recovered.notes;
     if recovered.uncommitted > 0 {
         notes.push(format!(
@@ -203,7 +205,12 @@ pub fn repair_blocks(
         ));
     }
     let number = archive.version().map_or(1, |record| record.number);
-    let earlier = number.saturating_sub(1 + dropped(archive.metadata()).len() as u64);
+    // With `uncommitted`, the newest version alone was asked for.
+    let earlier = if options.uncommitted {
+        0
+    } else {
+        number.saturating_sub(1 + dropped(archive.metadata()).len() as u64)
+    };
     Ok(RepairedBlocks {
         notes,
         tiles,
