@@ -240,7 +240,7 @@ class Campaign(Case):
         pick = random.Random(67)
         moments = Moments(67, 0.3)
         killed = 0
-        for _ in range(10 if NIGHT else 3):
+        for _ in range(10 if NIGHT else 2):
             for unit in self.units():
                 process = start("archive", "-q", "--unit", unit, "-o", "out", "--threads", 1, cwd=self.dir)
                 if pick.random() < 0.7:
@@ -263,7 +263,7 @@ class Campaign(Case):
         self.plan(unit="1TB")
         args = ("archive", "-q", "--unit", "camp/units/00001.list", "-o", "out", "--remove-source", "--threads", 1)
         moments = Moments(68, 0.3)
-        killed = sum(moments.kill(start(*args, cwd=self.dir)) != 0 for _ in range(10 if NIGHT else 4))
+        killed = sum(moments.kill(start(*args, cwd=self.dir)) != 0 for _ in range(10 if NIGHT else 3))
         self.assertGreater(killed, 0)
         # As if the last of them had been killed between an archive and the removal of its source.
         path = next(iter(before))
@@ -445,7 +445,7 @@ class Retire(Case):
             self.skipTest("no C compiler")
         subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", shim, Path(__file__).with_name("faults.c")], check=True)
         for op in ("write", "sync"):
-            for n in range(1, 30 if NIGHT else 9):
+            for n in range(1, 30 if NIGHT else 5):
                 env = dict(os.environ, LD_PRELOAD=str(shim), NC3Z_FAULT=f"{op} {n} kill", NC3Z_FAULT_DIR=str(self.dir))
                 nc3z("retire", "-q", "data", "out", "--trash", "trash", cwd=self.dir, env=env)
                 data, trash = self.files("data"), self.files("trash/files")

