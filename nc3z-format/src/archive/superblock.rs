@@ -134,7 +134,10 @@ impl Superblock {
     /// It is another one.
     pub fn check_version(bytes: &[u8]) -> Result<()> {
         match bytes.get(8..10) {
-            Some(&[major, form]) if major != MAJOR_VERSION => Err(other_version([major, form])),
+            // Two zeros are lost bytes, and no version.
+            Some(&[major, form]) if major != MAJOR_VERSION && [major, form] != [0, 0] => {
+                Err(other_version([major, form]))
+            }
             _ => Ok(()),
         }
     }
