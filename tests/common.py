@@ -43,6 +43,15 @@ def bad_files():
     return sorted(CLASSIC.glob("bad_*.nc"))
 
 
+def damaged(archive):
+    """Writes a copy of an archive with one damaged byte in its middle, beside it."""
+    content = bytearray(archive.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    bad = archive.with_name(f"bad-{archive.name}")
+    bad.write_bytes(content)
+    return bad
+
+
 def sha256(path):
     with open(path, "rb") as f:
         return hashlib.file_digest(f, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _digest(f)

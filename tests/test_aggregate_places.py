@@ -155,7 +155,7 @@ class Places(Aggregation):
                     done = self.fails(nc3z(command[0], name, *command[1:], cwd=data), 3, r"fragment `m2\.nc.*`nc3z repair` of that fragment")
                     self.assertNotIn("nc3z repair agg", done.stderr)
         (data / "m2.nc.nc3z").write_bytes(whole)
-        # Damage in the aggregation itself is repaired as ever.
+        # For damage in the aggregation itself, the advice names the aggregation.
         bad = bytearray((data / "agg.nc.nc3z").read_bytes())
         bad[len(bad) // 2] ^= 1
         (data / "agg.nc.nc3z").write_bytes(bad)

@@ -5,7 +5,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from common import Case, missing, nc3z, need_program
+from common import Case, damaged, missing, nc3z, need_program
 
 try:
     import netCDF4
@@ -159,13 +159,6 @@ class Append(Case):
                 time[:] = np.arange(first, first + 10)
                 d.createVariable("tas", "f4", ("time", "x"))[:] = np.random.default_rng(seed).normal(size=(10, 5000))
             return self.dir / name
-
-        def damaged(archive):
-            content = bytearray(archive.read_bytes())
-            content[len(content) // 2] ^= 0xFF
-            bad = archive.with_name(f"bad-{archive.name}")
-            bad.write_bytes(content)
-            return bad
 
         first, second = file("a.nc", 0, 1), file("b.nc", 10, 2)
         archive, more = self.archived(first, "a.nc3z"), self.archived(second, "b.nc3z")

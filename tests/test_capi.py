@@ -193,7 +193,7 @@ class Capi(Case):
         self.assertNotEqual((self.dir / "short.nc3z").read_bytes()[9], 0)
         self.assertEqual(self.calls(C_RESTORES, "short.nc3z", "short.nc3z", NC3Z, "attr", "-q", "short.nc3z", ":title=another"), -1)
         self.assertEqual(len(json.loads(self.ok(nc3z("log", "--json", self.dir / "short.nc3z")).stdout)["versions"]), 2)
-        # Another file of that name is replaced, as ever.
+        # A file that is not the archive is replaced.
         (self.dir / "other").write_text("other")
         self.assertEqual(self.calls(C_RESTORES, "sample.nc.nc3z", "other"), 0)
         self.assertEqual((self.dir / "other").read_bytes(), SAMPLE.read_bytes())

@@ -227,7 +227,7 @@ class Core(Case):
 
 class OtherVersions(Case):
     def test_another_format_version_is_named_however_short_the_archive_is(self):
-        """It is no damage: another build may read it."""
+        """The archive is not damaged: another build may read it."""
         self.refused(("info",), ("dump", "-h"), ("restore", "-f", "-o", self.dir / "out"), ("hash",), ("log",))
 
     def test_so_do_verify_and_repair(self):

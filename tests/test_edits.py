@@ -10,7 +10,7 @@ import time
 import unittest
 from pathlib import Path
 
-from common import CLASSIC, NC3Z, Case, good_files, missing, nc3z, need_program, sha256, start
+from common import CLASSIC, NC3Z, Case, damaged, good_files, missing, nc3z, need_program, sha256, start
 
 try:
     import netCDF4
@@ -329,13 +329,6 @@ class Edits(Case):
                 d.createDimension("x", columns)
                 d.createVariable("v", "f4", ("time", "x"))[:] = np.random.default_rng(records).normal(size=(records, columns))
             return self.archived(self.dir / name, name=f"{name}3z")
-
-        def damaged(archive):
-            content = bytearray(archive.read_bytes())
-            content[len(content) // 2] ^= 0xFF
-            bad = archive.with_name(f"bad-{archive.name}")
-            bad.write_bytes(content)
-            return bad
 
         archive = archived("a.nc", 4, 20_000)
         held = archive.read_bytes()

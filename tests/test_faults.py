@@ -473,51 +473,36 @@ class SourceChanges(Case):
             os.utime(path, ns=(meta.st_atime_ns, meta.st_mtime_ns))
         self.run_trials("rewritten", act, self.changed(act))
 
-    def test_written_all_the_time(self):
-        source = Path(shutil.copy2(BIG, self.dir / "s.nc"))
-        stop = threading.Event()
+    def beside_a_writer(self, source, *command, dated_back=False):
+        """Runs a command while a thread writes to `source`, which may put the modification time back after each write."""
+        stop, before = threading.Event(), source.stat()
 
         def write():
             with open(source, "r+b", buffering=0) as f:
                 while not stop.is_set():
                     f.seek(random.randrange(4096, 20 << 20))
                     f.write(os.urandom(16))
+                    if dated_back:
+                        os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
 
         writer = threading.Thread(target=write)
         writer.start()
         try:
-            done = nc3z("archive", source)
+            return nc3z(*command)
         finally:
             stop.set()
             writer.join()
-        self.fails(done, 1)
+
+    def test_written_all_the_time(self):
+        source = Path(shutil.copy2(BIG, self.dir / "s.nc"))
+        self.fails(self.beside_a_writer(source, "archive", source), 1)
         self.assertEqual(self.names(), ["s.nc"])
 
     def test_commands_that_read_a_file_refuse_a_changing_one(self):
         """`hash`, `subset` and `set --from` give the values of one state of the file, or none. Also when it is dated back."""
         source, out, archive = Path(shutil.copy2(BIG, self.dir / "s.nc")), self.dir / "out.nc", self.dir / "a.nc3z"
         shutil.copy2(BIG_ARCHIVE, archive)
-        whole, before = sha256(archive), source.stat()
-
-        def run_beside_a_writer(command, dated_back):
-            stop = threading.Event()
-
-            def write():
-                with open(source, "r+b", buffering=0) as f:
-                    while not stop.is_set():
-                        f.seek(random.randrange(4096, 20 << 20))
-                        f.write(os.urandom(16))
-                        if dated_back:
-                            os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
-
-            writer = threading.Thread(target=write)
-            writer.start()
-            try:
-                return nc3z(*command)
-            finally:
-                stop.set()
-                writer.join()
-
+        whole = sha256(archive)
         for command in (("hash", source), ("hash", "--root", source), ("subset", source, "-v", "smooth", "-o", out),
                         ("set", archive, "smooth", "--from", source)):
             for dated_back in (False, True):
@@ -525,7 +510,7 @@ class SourceChanges(Case):
                 for _ in range(10):
                     out.unlink(missing_ok=True)
                     shutil.copy2(BIG_ARCHIVE, archive)
-                    done = run_beside_a_writer(command, dated_back)
+                    done = self.beside_a_writer(source, *command, dated_back=dated_back)
                     if done.returncode != 0:
                         break
                 with self.subTest(command=command[:2], dated_back=dated_back):

@@ -137,7 +137,7 @@ class Remote(Case):
                     self.assertIn("the file is empty", there, command)
 
     def test_a_server_that_shortens_answers_is_not_asked_without_end(self):
-        """That is no lost sector of a disk, around which the other bytes are read."""
+        """Short answers are not lost sectors of a disk, around which the other bytes are read."""
         archive = self.dir / "big.nc.nc3z"
         self.ok(nc3z("archive", "--preset", "fast", synthetic(self.dir / "big.nc", 4), "-o", archive))
         with serve({"big.nc.nc3z": archive.read_bytes()}, "short", every=1, after=1) as server:
@@ -163,7 +163,7 @@ class Remote(Case):
                         done = self.fails(nc3z(*command, *options), 1, rf"\b{status} \w+[ \w]*, {code}\b")
                         self.assertNotIn("<", done.stderr)
                         self.assertNotIn("Long words", done.stderr)
-            # What is no name of an error is left out.
+            # Text that is not the name of an error is left out.
             server.refusal = 400, "<Error><Code>a b&c</Code></Error>"
             done = self.fails(nc3z("info", "s3://bucket/a.nc", *options), 1, "answers 400 Bad Request")
             self.assertNotIn("a b", done.stderr)

@@ -356,7 +356,7 @@ class Versions(Case):
         self.fails(nc3z("restore", archive, "-o", back), 3)
         self.ok(nc3z("restore", "-q", "--older", archive, "-o", back))
         self.assertEqual(back.read_bytes(), (self.dir / "second.nc").read_bytes())
-        # Another version never stands in for one that is named.
+        # A version that is named is never replaced by another.
         self.fails(nc3z("restore", f"{archive}@3", "-o", back, "--force"), 3)
 
     def test_killed_at_any_call(self):
@@ -419,7 +419,7 @@ class Versions(Case):
         self.ok(nc3z("verify", "--deep", self.archive))
 
     def test_verify_beside_a_writer(self):
-        """The bytes that another process is adding are no damage. Without that process they are an unfinished commit."""
+        """The bytes that another process is adding are not damage. Without that process they are an unfinished commit."""
         archive, first, second = self.dir / "big.nc3z", synthetic(self.dir / "1.nc", 8, 1), synthetic(self.dir / "2.nc", 8, 2)
         self.ok(nc3z("archive", "-q", "--preset", "fast", first, "-o", archive))
         before = archive.read_bytes()

@@ -217,7 +217,7 @@ def of_crate(extension, takes, bound, store, fetch):
 
 
 def alp():
-    """ALP by the crate fastalp: floats, and as ever zstd 19 for the rest."""
+    """ALP by the crate fastalp takes floats; zstd 19 stores the other arrays."""
     return of_crate(".alp", lambda a: a.dtype.kind == "f", lambda a: crates().alp_bound(a.size),
                     lambda a, to: getattr(crates(), f"alp_store_f{a.itemsize}")(a.ctypes.data, a.size, to),
                     lambda packed, out: getattr(crates(), f"alp_fetch_f{out.itemsize}")(packed.ctypes.data, packed.size, out.ctypes.data, out.size))

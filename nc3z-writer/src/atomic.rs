@@ -158,7 +158,7 @@ impl AtomicFile {
         self.commit(None)
     }
 
-    /// Gives the temporary file the mode and the modification time of another, for work that reads it.
+    /// Gives the temporary file the mode and the modification time of another file, before it is read as an archive.
     pub(crate) fn look_like(&self, like: &fs::Metadata) -> Result<()> {
         copy_attributes(self.temp.as_file(), Attributes::from(like), &self.target)
     }

@@ -262,9 +262,8 @@ def test_an_archive_that_was_replaced_is_not_committed_to(pair, tmp_path):
         assert ds.attrs.get("title") != "mended"
 
 
-@pytest.mark.parametrize("before", ["read", "write", "nothing"])
-def test_elements_that_grow_have_the_present_fill_value(tmp_path, before):
-    """Also where the variable was read or written before its `_FillValue` was changed. Another variable makes it grow."""
+def of_records(tmp_path):
+    """An archive of two variables with 1,500 records in several tiles, whose fill value is -1."""
     source, archive = tmp_path / "a.nc", tmp_path / "a.nc3z"
     with netCDF4.Dataset(source, "w", format="NETCDF3_CLASSIC") as d:
         d.createDimension("time", None)
@@ -272,6 +271,13 @@ def test_elements_that_grow_have_the_present_fill_value(tmp_path, before):
         for name in ("a", "b"):
             d.createVariable(name, "f4", ("time", "x"), fill_value=-1)[:1500] = np.arange(4500).reshape(1500, 3)
     nc3z.archive(source, archive, tile_nbytes=4096)
+    return archive
+
+
+@pytest.mark.parametrize("before", ["read", "write", "nothing"])
+def test_elements_that_grow_have_the_present_fill_value(tmp_path, before):
+    """Also where the variable was read or written before its `_FillValue` was changed. Another variable makes it grow."""
+    archive = of_records(tmp_path)
     with nc3z.open(archive, "r+") as edit:
         if before == "read":
             edit["a"][0]
@@ -359,13 +365,7 @@ def test_names_are_stored_in_the_composed_form(pair, tmp_path):
 @pytest.mark.parametrize("length", [1501, 2500])
 def test_a_fill_value_does_not_change_after_a_growth(tmp_path, change, length):
     """The new elements were given the old one. So they are also where they are the end of a tile that was there before."""
-    source, archive = tmp_path / "a.nc", tmp_path / "a.nc3z"
-    with netCDF4.Dataset(source, "w", format="NETCDF3_CLASSIC") as d:
-        d.createDimension("time", None)
-        d.createDimension("x", 3)
-        for name in ("a", "b"):
-            d.createVariable(name, "f4", ("time", "x"), fill_value=-1)[:1500] = np.arange(4500).reshape(1500, 3)
-    nc3z.archive(source, archive, tile_nbytes=4096)
+    archive = of_records(tmp_path)
     with nc3z.open(archive, "r+") as edit:
         edit["a"][length - 1] = 7
         with pytest.raises(ValueError, match="elements that were not written yet: set `_FillValue` before"):

@@ -1,5 +1,5 @@
 //! Peers that are crates without a Python package, for `bench/nc3zbench/arraypeers.py`. A function that stores an array returns the
-//! bytes that it wrote; one that fetches an array tells whether the bytes filled it.
+//! bytes that it wrote; one that fetches an array returns true if the bytes filled it.
 
 use fastalp::{CHUNK_SIZE, Encoder, decompress_into_slice, max_compressed_size};
 use spdp_sys::{spdp_compress_batch, spdp_decompress_batch};
@@ -19,7 +19,7 @@ fn pop<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(block)
 }
 
-/// The bytes that `alp_store_*` may write for so many elements.
+/// The largest number of bytes that `alp_store_*` writes for `elements` elements.
 #[unsafe(no_mangle)]
 pub extern "C" fn alp_bound(elements: usize) -> usize {
     elements.div_ceil(CHUNK_SIZE) * (4 + max_compressed_size::<f64>(CHUNK_SIZE))
@@ -80,7 +80,7 @@ alp!(alp_store_f8, alp_fetch_f8, f64);
 const SPDP: usize = 1 << 23;
 const SPDP_BOUND: usize = 2 * SPDP + 9;
 
-/// The bytes that `spdp_store` may write for so many bytes.
+/// The largest number of bytes that `spdp_store` writes for `bytes` bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn spdp_bound(bytes: usize) -> usize {
     bytes.div_ceil(SPDP) * (4 + SPDP_BOUND)

@@ -175,7 +175,7 @@ fn tell_status(status: &Status, out: &mut impl Write) -> Result<()> {
             writeln!(out, "{}: {}: {meaning}", state.name(), words(amount))?;
         }
     }
-    // What is refused will not be archived at any rate.
+    // Files that were refused are never archived, so they have no time to the end.
     if left.files > 0
         && !status.is_only_refused()
         && let Some(rate) = status.rate()

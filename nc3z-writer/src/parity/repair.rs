@@ -43,7 +43,7 @@ pub fn repair_file(
     })?;
     let (done, _) = apply(&shared, &report, (target.file(), 0), output, monitor)?;
     repair_slots(&shared, &report, target.file(), target.temporary_path(), monitor)?;
-    // What is saved of it instead has these, too.
+    // `accept` may write another archive from this file, with the same mode and time.
     target.look_like(&like)?;
     if accept(target.temporary_path())? {
         target.commit_as(Attributes::of_file(source.file(), &like))?;

@@ -95,7 +95,7 @@ pub fn is_present(
 /// # Errors
 /// The output is an archive of several versions, which a new archive would not have.
 pub(in crate::tree) fn refuse_history(output: &Path, options: &OpenOptions) -> Result<()> {
-    // What cannot be opened as an archive has no versions that could be lost.
+    // A file that is not an archive has no versions that could be lost.
     let versions = source::open(output, false)
         .and_then(|source| Archive::from_source(source, options))
         .and_then(|archive| archive.versions(2));

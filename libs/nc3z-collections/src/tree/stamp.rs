@@ -30,7 +30,7 @@ impl Stamp {
 /// directory, otherwise at that of the catalogue. A file that is not on disk, or whose time the catalogue does not have, is not said to
 /// have changed.
 pub fn has_changed(catalog: &Path, name: &str, head: &Head) -> bool {
-    // The files of a catalogue at a URL are beside it, and a file of this machine is another one.
+    // A catalogue at a URL names files on its server. A local file of the same name is another file.
     if head.modified == UNKNOWN_TIME || catalog.to_str().is_some_and(is_url) {
         return false;
     }
